@@ -1,0 +1,10 @@
+export { type ByteString, compareUtf8, displayText, toByteString } from "./bytes.ts";
+export { type Clock, type Deadline, startDeadline, systemClock } from "./clock.ts";
+export { type Code, CodedError, errnoOf, type Fields } from "./errors.ts";
+export { Mutex } from "./mutex.ts";
+export { packageRoot } from "./package-root.ts";
+export { type Random, randomHex, shuffle, systemRandom } from "./random.ts";
+export { checkRelativePath } from "./relative-path.ts";
+export { Semaphore } from "./semaphore.ts";
+export { abortable, linkSignals, neverAborted } from "./signals.ts";
+export { SingleFlight } from "./single-flight.ts";

@@ -1,0 +1,1 @@
+export type { RepositoryCache, RepositoryLease } from "./repository-cache.ts";

@@ -1,0 +1,36 @@
+import type { ByteString } from "../base/index.ts";
+
+/** What the catalog knows of a repository: an index of the store, never the truth. */
+export interface CatalogEntry {
+  readonly path: string;
+  readonly repoId: string;
+  readonly objectFormat: "sha1" | "sha256";
+  /** Full ref name that HEAD names. */
+  readonly head: ByteString;
+  readonly generation: number;
+  readonly sizeBytes: number;
+  readonly refCount: number;
+  readonly packCount: number;
+  /** How many nodes serve it; 0 means the cluster's default. */
+  readonly replicas: number;
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+}
+
+/** Repository metadata in PostgreSQL. Writes happen in the background, after a commit, and are retried until they land. */
+export interface Catalog extends AsyncDisposable {
+  /** Whether the database answers, and what is wrong where it does not. */
+  readonly health: { readonly ok: boolean; readonly message: string };
+  /** Notes a generation; newer generations of one repository id win, an older one changes nothing. Returns at once. */
+  record(entry: CatalogEntry): void;
+  /** Notes that a repository is gone. Returns at once. */
+  recordRemoved(path: string, repoId: string, generation: number): void;
+  /** Errors: `database_unavailable`. */
+  find(path: string, signal: AbortSignal): Promise<CatalogEntry | undefined>;
+  /** In byte order of the paths, after `after`. `limit` at most 1000. Errors: `database_unavailable`. */
+  list(query: { prefix: string; after: string; limit: number }, signal: AbortSignal): Promise<readonly CatalogEntry[]>;
+  /** The k of a repository as last seen, without waiting; undefined where unknown or default. */
+  replicasOf(path: string): number | undefined;
+  /** Resolves when all noted changes are written, or rejects when `signal` aborts. */
+  flush(signal: AbortSignal): Promise<void>;
+}

@@ -1,0 +1,68 @@
+/** Where a listener binds. */
+export interface ListenAddress {
+  readonly host: string;
+  /** 0 = any free one. */
+  readonly port: number;
+  /** Given by flag, environment or file: a port that is taken is then an error. */
+  readonly explicit: boolean;
+}
+
+/** A peer to join through. */
+export interface JoinAddress {
+  readonly scheme: "grpc" | "grpcs" | "gossip";
+  readonly host: string;
+  readonly port: number;
+  /** As the operator wrote it. */
+  readonly text: string;
+}
+
+/** Everything `gitaly serve` can be told, merged from file, environment and flags. Frozen. */
+export interface Config {
+  readonly nodeName: string | undefined;
+  /** Undefined: the default place, or the first free one beside it. */
+  readonly dataDir: string | undefined;
+  readonly grpc: ListenAddress;
+  readonly http: ListenAddress;
+  readonly gossip: ListenAddress;
+  readonly prometheus: ListenAddress | undefined;
+  /** Host that peers and clients are told; undefined: the host the listener is bound to. */
+  readonly advertiseHost: string | undefined;
+  /** URL that stock git is redirected to; undefined: made from the HTTP listener. */
+  readonly advertiseHttp: string | undefined;
+  readonly joinAddrs: readonly JoinAddress[];
+  readonly readyFile: string | undefined;
+  readonly insecure: boolean;
+  readonly cluster: {
+    readonly replicas: number;
+    readonly weight: number;
+    readonly zone: string;
+    readonly hashSeed: bigint;
+    readonly label: string;
+    readonly requireId: boolean;
+    readonly gossipPreset: "lan" | "wan" | "local";
+    readonly suspicionMultiplier: number | undefined;
+    readonly suspicionMaxMultiplier: number | undefined;
+    readonly probeIntervalMs: number | undefined;
+    readonly probeTimeoutMs: number | undefined;
+  };
+  readonly objectStorage: {
+    /** `file:///DIR` or `s3://BUCKET/PREFIX?…`; undefined: embedded below the data directory. */
+    readonly url: string | undefined;
+  };
+  readonly database: {
+    /** Primary; undefined: embedded. */
+    readonly url: string | undefined;
+    readonly replicas: readonly string[];
+  };
+  readonly cache: {
+    /** Undefined: `<data dir>/cache`. */
+    readonly dir: string | undefined;
+    readonly maxBytes: number;
+    readonly minFreeBytes: number;
+  };
+  readonly git: { readonly binPath: string };
+  readonly routing: { readonly unawareClients: "serve" | "refuse"; readonly http: "redirect" | "relay" };
+  readonly logging: { readonly level: "debug" | "info" | "warn" | "error"; readonly dir: string | undefined };
+  readonly drainLingerMs: number;
+  readonly gracefulRestartTimeoutMs: number;
+}

@@ -1,0 +1,1 @@
+export type { Config, JoinAddress, ListenAddress } from "./config.ts";

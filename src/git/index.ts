@@ -1,0 +1,13 @@
+export type {
+  CheckedPush,
+  CommandResult,
+  Git,
+  GitObject,
+  GitService,
+  PublishPush,
+  PushCommand,
+  ReceivedPack,
+  ReceivePackOptions,
+  UploadPackOptions,
+} from "./git.ts";
+export type { RefValue, RefView, RepositorySnapshot, RepositoryView } from "./repository-view.ts";

@@ -1,0 +1,8 @@
+// Original file: proto/server.proto
+
+
+export interface DiskStatisticsRequest {
+}
+
+export interface DiskStatisticsRequest__Output {
+}

@@ -1,0 +1,10 @@
+// Original file: proto/shared.proto
+
+
+export interface PaginationCursor {
+  'nextCursor'?: (string);
+}
+
+export interface PaginationCursor__Output {
+  'nextCursor': (string);
+}

@@ -1,0 +1,24 @@
+// Original file: null
+
+import type { FeatureSet as _google_protobuf_FeatureSet, FeatureSet__Output as _google_protobuf_FeatureSet__Output } from '../../google/protobuf/FeatureSet.ts';
+import type { UninterpretedOption as _google_protobuf_UninterpretedOption, UninterpretedOption__Output as _google_protobuf_UninterpretedOption__Output } from '../../google/protobuf/UninterpretedOption.ts';
+
+export interface MessageOptions {
+  'messageSetWireFormat'?: (boolean);
+  'noStandardDescriptorAccessor'?: (boolean);
+  'deprecated'?: (boolean);
+  'mapEntry'?: (boolean);
+  'deprecatedLegacyJsonFieldConflicts'?: (boolean);
+  'features'?: (_google_protobuf_FeatureSet | null);
+  'uninterpretedOption'?: (_google_protobuf_UninterpretedOption)[];
+}
+
+export interface MessageOptions__Output {
+  'messageSetWireFormat': (boolean);
+  'noStandardDescriptorAccessor': (boolean);
+  'deprecated': (boolean);
+  'mapEntry': (boolean);
+  'deprecatedLegacyJsonFieldConflicts': (boolean);
+  'features': (_google_protobuf_FeatureSet__Output | null);
+  'uninterpretedOption': (_google_protobuf_UninterpretedOption__Output)[];
+}

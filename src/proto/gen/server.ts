@@ -1,0 +1,102 @@
+import type * as grpc from '@grpc/grpc-js';
+import type { EnumTypeDefinition, MessageTypeDefinition } from '@grpc/proto-loader';
+
+import type { CommitAuthor as _gitaly_CommitAuthor, CommitAuthor__Output as _gitaly_CommitAuthor__Output } from './gitaly/CommitAuthor.ts';
+import type { CommitStatInfo as _gitaly_CommitStatInfo, CommitStatInfo__Output as _gitaly_CommitStatInfo__Output } from './gitaly/CommitStatInfo.ts';
+import type { CommitTrailer as _gitaly_CommitTrailer, CommitTrailer__Output as _gitaly_CommitTrailer__Output } from './gitaly/CommitTrailer.ts';
+import type { DiskStatisticsRequest as _gitaly_DiskStatisticsRequest, DiskStatisticsRequest__Output as _gitaly_DiskStatisticsRequest__Output } from './gitaly/DiskStatisticsRequest.ts';
+import type { DiskStatisticsResponse as _gitaly_DiskStatisticsResponse, DiskStatisticsResponse__Output as _gitaly_DiskStatisticsResponse__Output } from './gitaly/DiskStatisticsResponse.ts';
+import type { GitCommit as _gitaly_GitCommit, GitCommit__Output as _gitaly_GitCommit__Output } from './gitaly/GitCommit.ts';
+import type { OperationMsg as _gitaly_OperationMsg, OperationMsg__Output as _gitaly_OperationMsg__Output } from './gitaly/OperationMsg.ts';
+import type { PaginationCursor as _gitaly_PaginationCursor, PaginationCursor__Output as _gitaly_PaginationCursor__Output } from './gitaly/PaginationCursor.ts';
+import type { PaginationParameter as _gitaly_PaginationParameter, PaginationParameter__Output as _gitaly_PaginationParameter__Output } from './gitaly/PaginationParameter.ts';
+import type { ReadinessCheckRequest as _gitaly_ReadinessCheckRequest, ReadinessCheckRequest__Output as _gitaly_ReadinessCheckRequest__Output } from './gitaly/ReadinessCheckRequest.ts';
+import type { ReadinessCheckResponse as _gitaly_ReadinessCheckResponse, ReadinessCheckResponse__Output as _gitaly_ReadinessCheckResponse__Output } from './gitaly/ReadinessCheckResponse.ts';
+import type { Repository as _gitaly_Repository, Repository__Output as _gitaly_Repository__Output } from './gitaly/Repository.ts';
+import type { ServerInfoRequest as _gitaly_ServerInfoRequest, ServerInfoRequest__Output as _gitaly_ServerInfoRequest__Output } from './gitaly/ServerInfoRequest.ts';
+import type { ServerInfoResponse as _gitaly_ServerInfoResponse, ServerInfoResponse__Output as _gitaly_ServerInfoResponse__Output } from './gitaly/ServerInfoResponse.ts';
+import type { ServerServiceClient as _gitaly_ServerServiceClient, ServerServiceDefinition as _gitaly_ServerServiceDefinition } from './gitaly/ServerService.ts';
+import type { DescriptorProto as _google_protobuf_DescriptorProto, DescriptorProto__Output as _google_protobuf_DescriptorProto__Output } from './google/protobuf/DescriptorProto.ts';
+import type { Duration as _google_protobuf_Duration, Duration__Output as _google_protobuf_Duration__Output } from './google/protobuf/Duration.ts';
+import type { EnumDescriptorProto as _google_protobuf_EnumDescriptorProto, EnumDescriptorProto__Output as _google_protobuf_EnumDescriptorProto__Output } from './google/protobuf/EnumDescriptorProto.ts';
+import type { EnumOptions as _google_protobuf_EnumOptions, EnumOptions__Output as _google_protobuf_EnumOptions__Output } from './google/protobuf/EnumOptions.ts';
+import type { EnumValueDescriptorProto as _google_protobuf_EnumValueDescriptorProto, EnumValueDescriptorProto__Output as _google_protobuf_EnumValueDescriptorProto__Output } from './google/protobuf/EnumValueDescriptorProto.ts';
+import type { EnumValueOptions as _google_protobuf_EnumValueOptions, EnumValueOptions__Output as _google_protobuf_EnumValueOptions__Output } from './google/protobuf/EnumValueOptions.ts';
+import type { ExtensionRangeOptions as _google_protobuf_ExtensionRangeOptions, ExtensionRangeOptions__Output as _google_protobuf_ExtensionRangeOptions__Output } from './google/protobuf/ExtensionRangeOptions.ts';
+import type { FeatureSet as _google_protobuf_FeatureSet, FeatureSet__Output as _google_protobuf_FeatureSet__Output } from './google/protobuf/FeatureSet.ts';
+import type { FeatureSetDefaults as _google_protobuf_FeatureSetDefaults, FeatureSetDefaults__Output as _google_protobuf_FeatureSetDefaults__Output } from './google/protobuf/FeatureSetDefaults.ts';
+import type { FieldDescriptorProto as _google_protobuf_FieldDescriptorProto, FieldDescriptorProto__Output as _google_protobuf_FieldDescriptorProto__Output } from './google/protobuf/FieldDescriptorProto.ts';
+import type { FieldOptions as _google_protobuf_FieldOptions, FieldOptions__Output as _google_protobuf_FieldOptions__Output } from './google/protobuf/FieldOptions.ts';
+import type { FileDescriptorProto as _google_protobuf_FileDescriptorProto, FileDescriptorProto__Output as _google_protobuf_FileDescriptorProto__Output } from './google/protobuf/FileDescriptorProto.ts';
+import type { FileDescriptorSet as _google_protobuf_FileDescriptorSet, FileDescriptorSet__Output as _google_protobuf_FileDescriptorSet__Output } from './google/protobuf/FileDescriptorSet.ts';
+import type { FileOptions as _google_protobuf_FileOptions, FileOptions__Output as _google_protobuf_FileOptions__Output } from './google/protobuf/FileOptions.ts';
+import type { GeneratedCodeInfo as _google_protobuf_GeneratedCodeInfo, GeneratedCodeInfo__Output as _google_protobuf_GeneratedCodeInfo__Output } from './google/protobuf/GeneratedCodeInfo.ts';
+import type { MessageOptions as _google_protobuf_MessageOptions, MessageOptions__Output as _google_protobuf_MessageOptions__Output } from './google/protobuf/MessageOptions.ts';
+import type { MethodDescriptorProto as _google_protobuf_MethodDescriptorProto, MethodDescriptorProto__Output as _google_protobuf_MethodDescriptorProto__Output } from './google/protobuf/MethodDescriptorProto.ts';
+import type { MethodOptions as _google_protobuf_MethodOptions, MethodOptions__Output as _google_protobuf_MethodOptions__Output } from './google/protobuf/MethodOptions.ts';
+import type { OneofDescriptorProto as _google_protobuf_OneofDescriptorProto, OneofDescriptorProto__Output as _google_protobuf_OneofDescriptorProto__Output } from './google/protobuf/OneofDescriptorProto.ts';
+import type { OneofOptions as _google_protobuf_OneofOptions, OneofOptions__Output as _google_protobuf_OneofOptions__Output } from './google/protobuf/OneofOptions.ts';
+import type { ServiceDescriptorProto as _google_protobuf_ServiceDescriptorProto, ServiceDescriptorProto__Output as _google_protobuf_ServiceDescriptorProto__Output } from './google/protobuf/ServiceDescriptorProto.ts';
+import type { ServiceOptions as _google_protobuf_ServiceOptions, ServiceOptions__Output as _google_protobuf_ServiceOptions__Output } from './google/protobuf/ServiceOptions.ts';
+import type { SourceCodeInfo as _google_protobuf_SourceCodeInfo, SourceCodeInfo__Output as _google_protobuf_SourceCodeInfo__Output } from './google/protobuf/SourceCodeInfo.ts';
+import type { Timestamp as _google_protobuf_Timestamp, Timestamp__Output as _google_protobuf_Timestamp__Output } from './google/protobuf/Timestamp.ts';
+import type { UninterpretedOption as _google_protobuf_UninterpretedOption, UninterpretedOption__Output as _google_protobuf_UninterpretedOption__Output } from './google/protobuf/UninterpretedOption.ts';
+
+type SubtypeConstructor<Constructor extends new (...args: any) => any, Subtype> = {
+  new(...args: ConstructorParameters<Constructor>): Subtype;
+};
+
+export interface ProtoGrpcType {
+  gitaly: {
+    CommitAuthor: MessageTypeDefinition<_gitaly_CommitAuthor, _gitaly_CommitAuthor__Output>
+    CommitStatInfo: MessageTypeDefinition<_gitaly_CommitStatInfo, _gitaly_CommitStatInfo__Output>
+    CommitTrailer: MessageTypeDefinition<_gitaly_CommitTrailer, _gitaly_CommitTrailer__Output>
+    DiskStatisticsRequest: MessageTypeDefinition<_gitaly_DiskStatisticsRequest, _gitaly_DiskStatisticsRequest__Output>
+    DiskStatisticsResponse: MessageTypeDefinition<_gitaly_DiskStatisticsResponse, _gitaly_DiskStatisticsResponse__Output>
+    GitCommit: MessageTypeDefinition<_gitaly_GitCommit, _gitaly_GitCommit__Output>
+    ObjectFormat: EnumTypeDefinition
+    OperationMsg: MessageTypeDefinition<_gitaly_OperationMsg, _gitaly_OperationMsg__Output>
+    PaginationCursor: MessageTypeDefinition<_gitaly_PaginationCursor, _gitaly_PaginationCursor__Output>
+    PaginationParameter: MessageTypeDefinition<_gitaly_PaginationParameter, _gitaly_PaginationParameter__Output>
+    ReadinessCheckRequest: MessageTypeDefinition<_gitaly_ReadinessCheckRequest, _gitaly_ReadinessCheckRequest__Output>
+    ReadinessCheckResponse: MessageTypeDefinition<_gitaly_ReadinessCheckResponse, _gitaly_ReadinessCheckResponse__Output>
+    Repository: MessageTypeDefinition<_gitaly_Repository, _gitaly_Repository__Output>
+    ServerInfoRequest: MessageTypeDefinition<_gitaly_ServerInfoRequest, _gitaly_ServerInfoRequest__Output>
+    ServerInfoResponse: MessageTypeDefinition<_gitaly_ServerInfoResponse, _gitaly_ServerInfoResponse__Output>
+    ServerService: SubtypeConstructor<typeof grpc.Client, _gitaly_ServerServiceClient> & { service: _gitaly_ServerServiceDefinition }
+    SignatureType: EnumTypeDefinition
+    SortDirection: EnumTypeDefinition
+  }
+  google: {
+    protobuf: {
+      DescriptorProto: MessageTypeDefinition<_google_protobuf_DescriptorProto, _google_protobuf_DescriptorProto__Output>
+      Duration: MessageTypeDefinition<_google_protobuf_Duration, _google_protobuf_Duration__Output>
+      Edition: EnumTypeDefinition
+      EnumDescriptorProto: MessageTypeDefinition<_google_protobuf_EnumDescriptorProto, _google_protobuf_EnumDescriptorProto__Output>
+      EnumOptions: MessageTypeDefinition<_google_protobuf_EnumOptions, _google_protobuf_EnumOptions__Output>
+      EnumValueDescriptorProto: MessageTypeDefinition<_google_protobuf_EnumValueDescriptorProto, _google_protobuf_EnumValueDescriptorProto__Output>
+      EnumValueOptions: MessageTypeDefinition<_google_protobuf_EnumValueOptions, _google_protobuf_EnumValueOptions__Output>
+      ExtensionRangeOptions: MessageTypeDefinition<_google_protobuf_ExtensionRangeOptions, _google_protobuf_ExtensionRangeOptions__Output>
+      FeatureSet: MessageTypeDefinition<_google_protobuf_FeatureSet, _google_protobuf_FeatureSet__Output>
+      FeatureSetDefaults: MessageTypeDefinition<_google_protobuf_FeatureSetDefaults, _google_protobuf_FeatureSetDefaults__Output>
+      FieldDescriptorProto: MessageTypeDefinition<_google_protobuf_FieldDescriptorProto, _google_protobuf_FieldDescriptorProto__Output>
+      FieldOptions: MessageTypeDefinition<_google_protobuf_FieldOptions, _google_protobuf_FieldOptions__Output>
+      FileDescriptorProto: MessageTypeDefinition<_google_protobuf_FileDescriptorProto, _google_protobuf_FileDescriptorProto__Output>
+      FileDescriptorSet: MessageTypeDefinition<_google_protobuf_FileDescriptorSet, _google_protobuf_FileDescriptorSet__Output>
+      FileOptions: MessageTypeDefinition<_google_protobuf_FileOptions, _google_protobuf_FileOptions__Output>
+      GeneratedCodeInfo: MessageTypeDefinition<_google_protobuf_GeneratedCodeInfo, _google_protobuf_GeneratedCodeInfo__Output>
+      MessageOptions: MessageTypeDefinition<_google_protobuf_MessageOptions, _google_protobuf_MessageOptions__Output>
+      MethodDescriptorProto: MessageTypeDefinition<_google_protobuf_MethodDescriptorProto, _google_protobuf_MethodDescriptorProto__Output>
+      MethodOptions: MessageTypeDefinition<_google_protobuf_MethodOptions, _google_protobuf_MethodOptions__Output>
+      OneofDescriptorProto: MessageTypeDefinition<_google_protobuf_OneofDescriptorProto, _google_protobuf_OneofDescriptorProto__Output>
+      OneofOptions: MessageTypeDefinition<_google_protobuf_OneofOptions, _google_protobuf_OneofOptions__Output>
+      ServiceDescriptorProto: MessageTypeDefinition<_google_protobuf_ServiceDescriptorProto, _google_protobuf_ServiceDescriptorProto__Output>
+      ServiceOptions: MessageTypeDefinition<_google_protobuf_ServiceOptions, _google_protobuf_ServiceOptions__Output>
+      SourceCodeInfo: MessageTypeDefinition<_google_protobuf_SourceCodeInfo, _google_protobuf_SourceCodeInfo__Output>
+      SymbolVisibility: EnumTypeDefinition
+      Timestamp: MessageTypeDefinition<_google_protobuf_Timestamp, _google_protobuf_Timestamp__Output>
+      UninterpretedOption: MessageTypeDefinition<_google_protobuf_UninterpretedOption, _google_protobuf_UninterpretedOption__Output>
+    }
+  }
+}
+

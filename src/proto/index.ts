@@ -1,0 +1,1 @@
+export { grpcObject, type MessageCodec, messageCodec, packageDefinition, protoDir, readDescriptorSet } from "./loader.ts";

@@ -1,0 +1,1 @@
+export { type Owner, Ring, type RingOptions, type Site } from "./ring.ts";

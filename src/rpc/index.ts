@@ -1,0 +1,10 @@
+export type {
+  BidiHandler,
+  CallContext,
+  ClientStreamHandler,
+  Handler,
+  ServerStreamHandler,
+  ServiceHandlers,
+  ServiceMap,
+  UnaryHandler,
+} from "./handler.ts";

@@ -1,0 +1,1 @@
+export type { SmartHttp, SmartHttpRequest } from "./smart-http/smart-http.ts";
