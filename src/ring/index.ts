@@ -1,1 +1,2 @@
-export { type Owner, Ring, type RingOptions, type Site } from "./ring.ts";
+export { Ring, type RingOptions, ringHashVersion, type ScoredSite, type Site } from "./ring.ts";
+export { xxh3 } from "./xxh3.ts";
