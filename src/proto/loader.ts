@@ -17,11 +17,11 @@ function protoFiles(dir: string): string[] {
     .sort();
 }
 
+/** The .proto files, relative to `protoDir`. */
+export const protoFileNames: readonly string[] = protoFiles(protoDir).map((path) => relative(protoDir, path));
+
 /** Every message and service of proto/, with their codecs. */
-export const packageDefinition: PackageDefinition = loadSync(
-  protoFiles(protoDir).map((path) => relative(protoDir, path)),
-  { ...loadOptions, includeDirs: [protoDir] },
-);
+export const packageDefinition: PackageDefinition = loadSync([...protoFileNames], { ...loadOptions, includeDirs: [protoDir] });
 
 /** The same as client constructors; cast it to the generated `ProtoGrpcType`s. */
 export const grpcObject: GrpcObject = loadPackageDefinition(packageDefinition);
