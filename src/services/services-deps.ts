@@ -1,0 +1,54 @@
+import type { Clock } from "../base/index.ts";
+import type { RepositoryCache } from "../cache/index.ts";
+import type { Catalog } from "../catalog/index.ts";
+import type { Git } from "../git/index.ts";
+import type { Logger } from "../observability/index.ts";
+import type { BootstrapResponse } from "../proto/gen/gitaly_gossip/v1/BootstrapResponse.ts";
+import type { MemberView } from "../routing/index.ts";
+import type { RepositoryStorage } from "../storage/index.ts";
+import type { SmartHttp } from "./smart-http/smart-http.ts";
+
+/** One thing a node looks at to say how it is. */
+export interface NodeCheck {
+  readonly name: string;
+  readonly ok: boolean;
+  /** What is wrong and what to do; empty when ok. */
+  readonly message: string;
+}
+
+/** What a node knows of itself. */
+export interface NodeFacts {
+  readonly name: string;
+  /** Version of this software. */
+  readonly version: string;
+  /** On the monotonic clock. */
+  readonly startedAtMs: number;
+  /** Empty while it is not known. */
+  clusterId(): string;
+  /** Where the store and the database are, without user info; for people. */
+  places(): { readonly objectStorage: string; readonly database: string };
+  state(): { readonly state: "warming" | "ready" | "draining"; readonly checks: readonly NodeCheck[] };
+}
+
+/** Everything the services may hold; each handler names the slice it needs. */
+export interface ServicesDeps {
+  readonly storage: RepositoryStorage;
+  readonly cache: RepositoryCache;
+  readonly git: Git;
+  /** Shared with the HTTP gateway; `createSmartHttp` makes it. */
+  readonly smartHttp: SmartHttp;
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly node: NodeFacts;
+  /** The one storage name that requests may use. */
+  readonly storageName: string;
+  /** Directory of the node's cache, for the numbers of its disk. */
+  readonly cacheDir: string;
+  /** The cluster as this node sees it now. */
+  view(): MemberView;
+  /** Calls `listener` after each change of `view()`, until disposed. */
+  onViewChange(listener: () => void): Disposable;
+  /** What a joining node is told; undefined while this node has no store itself. */
+  bootstrap(): BootstrapResponse | undefined;
+}
