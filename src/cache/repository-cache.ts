@@ -1,5 +1,5 @@
 import type { RepositorySnapshot, RepositoryView } from "../git/index.ts";
-import type { Generation, RefTable } from "../storage/index.ts";
+import type { Generation, LocalPack, RefTable } from "../storage/index.ts";
 
 /** One generation pinned for one call: nothing of it is evicted until the lease is disposed. */
 export interface RepositoryLease extends RepositoryView, AsyncDisposable {
@@ -19,4 +19,18 @@ export interface RepositoryCache extends AsyncDisposable {
   acquireGeneration(generation: Generation, signal: AbortSignal): Promise<RepositoryLease>;
   /** An empty private directory for one push, on the cache's disk; removed when disposed. */
   quarantine(): Promise<{ readonly dir: string } & AsyncDisposable>;
+  /**
+   * Keeps local packs that a push has just published as `generation`, so that the next read fetches nothing. Call it while the
+   * files still exist; they must not change afterwards. Never rejects.
+   *
+   * @returns how many packs were kept.
+   */
+  adopt(generation: Generation, packs: readonly LocalPack[]): Promise<number>;
+  /**
+   * Says that git failed on the lease's snapshot: its directories are not handed out again, every file of the manifest is
+   * compared with its digest, and what differs is thrown away. The next `snapshot()`, of this lease too, fills the gaps.
+   *
+   * @returns how many files were damaged; 0 means that trying again is pointless.
+   */
+  reportDamage(lease: RepositoryLease, signal: AbortSignal): Promise<number>;
 }

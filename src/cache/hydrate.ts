@@ -1,0 +1,79 @@
+import { createHash } from "node:crypto";
+import { link, mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type ByteString, errnoOf } from "../base/index.ts";
+import type { Artifact, Generation, ObjectFormat, Pack, RefTable } from "../storage/index.ts";
+import { parseArtifactName } from "./artifact-name.ts";
+
+/** Every artifact that the packs of a generation consist of. */
+export function packArtifacts(generation: Generation): readonly Artifact[] {
+  return generation.packs.flatMap(filesOf).map(([, artifact]) => artifact);
+}
+
+/** What two generations share exactly when one object directory serves both. */
+export function packsKey(generation: Generation): string {
+  const hash = createHash("sha256");
+  for (const artifact of packArtifacts(generation)) hash.update(`${artifact.name}\n`);
+  return hash.digest("hex");
+}
+
+/** What two generations share exactly when one git directory serves both. */
+export function refsKey(generation: Generation): string {
+  const hash = createHash("sha256").update(`${generation.objectFormat}\n${generation.head}\n`, "latin1");
+  for (const artifact of generation.refTables) hash.update(`${artifact.name}\n`);
+  return hash.update(generation.inlineRefTable).digest("hex");
+}
+
+/** Fills `into` with hard links to exactly the packs of the generation. `file` answers an artifact's path on local disk. */
+export async function buildObjectDir(into: string, generation: Generation, file: (artifact: Artifact) => Promise<string>): Promise<void> {
+  const packDir = join(into, "pack");
+  await mkdir(packDir);
+  const digits = generation.objectFormat === "sha1" ? 40 : 64;
+  await Promise.all(
+    generation.packs.map(async (pack) => {
+      const base = join(packDir, `pack-${parseArtifactName(pack.pack.name).sha256.slice(0, digits)}`);
+      const files = await Promise.all(filesOf(pack).map(async ([suffix, artifact]) => ({ suffix, artifact, path: await file(artifact) })));
+      // In order: git takes a pack for complete as soon as it sees the index.
+      for (const { suffix, artifact, path } of files) {
+        await linkOnce(path, base + suffix).catch(async (error: unknown) => {
+          if (errnoOf(error) !== "ENOENT") throw error;
+          // Found damaged by someone else since: it is fetched again.
+          await linkOnce(await file(artifact), base + suffix);
+        });
+      }
+    }),
+  );
+}
+
+/** Fills `into` with what makes a directory a repository for git, all refs packed. */
+export async function buildGitDir(into: string, format: ObjectFormat, head: ByteString, refs: RefTable): Promise<void> {
+  await Promise.all([
+    mkdir(join(into, "refs")),
+    writeFile(join(into, "HEAD"), `ref: ${head}\n`, "latin1"),
+    writeFile(join(into, "packed-refs"), refs.toPackedRefs()),
+    writeFile(join(into, "config"), configOf(format)),
+  ]);
+}
+
+function configOf(format: ObjectFormat): string {
+  return format === "sha1"
+    ? "[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
+    : "[core]\n\trepositoryformatversion = 1\n\tbare = true\n[extensions]\n\tobjectformat = sha256\n";
+}
+
+/** Pack first, index last. */
+function filesOf(pack: Pack): [suffix: string, artifact: Artifact][] {
+  return [
+    [".pack", pack.pack],
+    ...(pack.reverseIndex ? [[".rev", pack.reverseIndex] as [string, Artifact]] : []),
+    ...(pack.bitmap ? [[".bitmap", pack.bitmap] as [string, Artifact]] : []),
+    [".idx", pack.index],
+  ];
+}
+
+/** Two packs of a manifest may be the same bytes under two names; one link serves both. */
+async function linkOnce(from: string, to: string): Promise<void> {
+  await link(from, to).catch((error: unknown) => {
+    if (errnoOf(error) !== "EEXIST") throw error;
+  });
+}
