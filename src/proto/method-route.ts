@@ -51,7 +51,7 @@ function readRoutes(): ReadonlyMap<string, MethodRoute> {
 }
 
 function routeOf(service: protobuf.Service, method: protobuf.Method): MethodRoute {
-  const request = method.resolve().resolvedRequestType;
+  const request = method.resolvedRequestType;
   const target = request ? pathToTarget(request, []) : undefined;
   const operation = optionOf(method, "op_type.op");
   const reads = operation === "ACCESSOR" || (operation === undefined && target === undefined);

@@ -1,3 +1,4 @@
+export { createRpcServer, type RpcDeps, type RpcServer } from "./create-rpc-server.ts";
 export type {
   BidiHandler,
   CallContext,
@@ -8,3 +9,6 @@ export type {
   ServiceMap,
   UnaryHandler,
 } from "./handler.ts";
+export type { NodeState } from "./interceptors/availability.ts";
+export { defaultRpcOptions, type RpcOptions } from "./rpc-options.ts";
+export { targetPath } from "./target-path.ts";
