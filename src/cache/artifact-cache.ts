@@ -254,7 +254,7 @@ export class ArtifactCache {
       } catch (error) {
         if (!isDiskFull(error)) throw error;
         // Whether or not this evicts anything: another one may just have done so.
-        await this.#room.run(() => this.#freeDisk(artifact.sizeBytes), signal);
+        await this.#room.run(() => this.#freeDisk(artifact.sizeBytes + this.#options.minFreeBytes), signal);
         await storage.fetchArtifact(generation, artifact, incoming, signal).catch((again: unknown) => {
           throw isDiskFull(again) ? diskFull(artifact.sizeBytes, again) : again;
         });

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { link, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type ByteString, errnoOf } from "../base/index.ts";
+import { type ByteString, errnoOf, linkSignals } from "../base/index.ts";
 import type { Artifact, Generation, ObjectFormat, Pack, RefTable } from "../storage/index.ts";
 import { parseArtifactName } from "./artifact-name.ts";
 
@@ -24,25 +24,53 @@ export function refsKey(generation: Generation): string {
   return hash.update(generation.inlineRefTable).digest("hex");
 }
 
-/** Fills `into` with hard links to exactly the packs of the generation. `file` answers an artifact's path on local disk. */
-export async function buildObjectDir(into: string, generation: Generation, file: (artifact: Artifact) => Promise<string>): Promise<void> {
+/**
+ * Fills `into` with hard links to exactly the packs of the generation. `file` answers an artifact's path on local disk. When one
+ * fails the others are called off, and nothing runs on when this rejects.
+ */
+export async function buildObjectDir(
+  into: string,
+  generation: Generation,
+  file: (artifact: Artifact, signal: AbortSignal) => Promise<string>,
+  signal: AbortSignal,
+): Promise<void> {
   const packDir = join(into, "pack");
   await mkdir(packDir);
   const digits = generation.objectFormat === "sha1" ? 40 : 64;
-  await Promise.all(
-    generation.packs.map(async (pack) => {
-      const base = join(packDir, `pack-${parseArtifactName(pack.pack.name).sha256.slice(0, digits)}`);
-      const files = await Promise.all(filesOf(pack).map(async ([suffix, artifact]) => ({ suffix, artifact, path: await file(artifact) })));
-      // In order: git takes a pack for complete as soon as it sees the index.
-      for (const { suffix, artifact, path } of files) {
-        await linkOnce(path, base + suffix).catch(async (error: unknown) => {
-          if (errnoOf(error) !== "ENOENT") throw error;
-          // Found damaged by someone else since: it is fetched again.
-          await linkOnce(await file(artifact), base + suffix);
-        });
+  const paths = await allOrNone(packArtifacts(generation), file, signal);
+  const links = generation.packs.map(async (pack) => {
+    const base = join(packDir, `pack-${parseArtifactName(pack.pack.name).sha256.slice(0, digits)}`);
+    // In order: git takes a pack for complete as soon as it sees the index.
+    for (const [suffix, artifact] of filesOf(pack)) {
+      await linkOnce(paths.get(artifact) as string, base + suffix).catch(async (error: unknown) => {
+        if (errnoOf(error) !== "ENOENT") throw error;
+        // Found damaged by someone else since: it is fetched again.
+        await linkOnce(await file(artifact, signal), base + suffix);
+      });
+    }
+  });
+  for (const result of await Promise.allSettled(links)) if (result.status === "rejected") throw result.reason;
+}
+
+async function allOrNone(
+  artifacts: readonly Artifact[],
+  file: (artifact: Artifact, signal: AbortSignal) => Promise<string>,
+  signal: AbortSignal,
+): Promise<Map<Artifact, string>> {
+  const siblings = new AbortController();
+  using linked = linkSignals(signal, siblings.signal);
+  const paths = new Map<Artifact, string>();
+  await Promise.allSettled(
+    artifacts.map(async (artifact) => {
+      try {
+        paths.set(artifact, await file(artifact, linked.signal));
+      } catch (error) {
+        siblings.abort(error);
       }
     }),
   );
+  linked.signal.throwIfAborted();
+  return paths;
 }
 
 /** Fills `into` with what makes a directory a repository for git, all refs packed. */

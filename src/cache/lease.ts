@@ -112,12 +112,13 @@ export class Lease implements RepositoryLease {
       return dir.path;
     }
     let fetched = false;
+    const fileOf = async (artifact: Artifact, fileSignal: AbortSignal) => {
+      const file = await this.#deps.artifacts.ensure(this.generation, artifact, dir, fileSignal);
+      fetched ||= file.fetched;
+      return file.path;
+    };
     const path = await this.#deps.objectDirs.ready(dir, signal, (into, ownSignal) =>
-      buildObjectDir(into, this.generation, async (artifact: Artifact) => {
-        const file = await this.#deps.artifacts.ensure(this.generation, artifact, dir, ownSignal);
-        fetched ||= file.fetched;
-        return file.path;
-      }),
+      buildObjectDir(into, this.generation, fileOf, ownSignal),
     );
     this.#deps.metrics[fetched ? "misses" : "hits"].add();
     this.#checked = true;

@@ -267,7 +267,7 @@ describe("limits", () => {
   test("ENOSPC during a download evicts and tries once more", async () => {
     storage.commit("a.git", { packs: [packFiles("a", 4000)] });
     storage.commit("b.git", { repoId: "rb", packs: [packFiles("b", 4000)] });
-    await using cache = await open();
+    await using cache = await open({ minFreeBytes: 4000 });
     await read(cache, "a.git");
     storage.beforeFetch = async () => {
       if (cache.sizeBytes < 4000) return;
