@@ -1,0 +1,25 @@
+import { expect, test } from "vitest";
+import { getRepository } from "../../../../src/services/cluster/get-repository.ts";
+import { repositoryMessage, ServicesFixture } from "../../../support/services-fixture.ts";
+
+test("a repository is described from its newest generation, with or without a catalog", async () => {
+  const fixture = new ServicesFixture();
+  fixture.catalogHealth = { ok: false, message: "down" };
+  fixture.add(
+    "a.git",
+    { "refs/heads/x": "1".repeat(40) },
+    { n: 9, head: "refs/heads/x", inlineRefTable: new Uint8Array(10), settings: { replicas: 2, placement: "" } },
+  );
+  const get = (path: string) => getRepository(fixture.deps)({ repository: repositoryMessage(path) }, fixture.call());
+  expect((await get("a.git")).repository).toMatchObject({
+    relativePath: "a.git",
+    id: "id-of-a.git",
+    generation: "9",
+    defaultBranch: Buffer.from("x"),
+    refs: "1",
+    sizeBytes: "10",
+    replicas: 2,
+  });
+  await expect(get("b.git")).rejects.toMatchObject({ code: "repository_not_found" });
+  expect(fixture.openLeases).toBe(0);
+});
