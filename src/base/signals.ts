@@ -1,5 +1,9 @@
+import { setMaxListeners } from "node:events";
+
 /** A signal that never aborts. */
 export const neverAborted: AbortSignal = new AbortController().signal;
+// Any number of callers may wait under it at once.
+setMaxListeners(0, neverAborted);
 
 /** Resolves with `promise`, or rejects with the signal's reason as soon as it aborts; the promise's own work goes on. */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {

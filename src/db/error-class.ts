@@ -1,0 +1,82 @@
+import { CodedError, errnoOf } from "../base/index.ts";
+
+/**
+ * What an error of the driver or the server means for routing.
+ * - `connect_failed`: nothing was sent; anything may be tried elsewhere.
+ * - `overload`: the server or our pool has no connection free; the host is not dead.
+ * - `lost`: the connection went away; what was sent may have been applied.
+ * - `conflict`: a standby cancelled the query to keep up with its primary.
+ * - `misroute`: the server may not do this in its role.
+ * - `slow`: a time limit passed.
+ * - `config`: credentials or names are wrong; trying again cannot help.
+ * - `statement`: the statement's own fault; the connection is fine.
+ */
+export type ErrorClass = "connect_failed" | "overload" | "lost" | "conflict" | "misroute" | "slow" | "config" | "statement";
+
+const byState: Readonly<Record<string, ErrorClass>> = {
+  "57P03": "connect_failed",
+  "53300": "overload",
+  "57P01": "lost",
+  "57P02": "lost",
+  "57P04": "lost",
+  "57P05": "lost",
+  "25P03": "lost",
+  "25P04": "lost",
+  "40001": "conflict",
+  "40P01": "conflict",
+  "25006": "misroute",
+  "57014": "slow",
+  "28000": "config",
+  "28P01": "config",
+  "3D000": "config",
+};
+
+const byErrno: Readonly<Record<string, ErrorClass>> = {
+  ECONNREFUSED: "connect_failed",
+  ENOTFOUND: "connect_failed",
+  EAI_AGAIN: "connect_failed",
+  EHOSTUNREACH: "connect_failed",
+  ENETUNREACH: "connect_failed",
+  ENOENT: "connect_failed",
+  ETIMEDOUT: "connect_failed",
+  ECONNRESET: "lost",
+  EPIPE: "lost",
+  ERR_STREAM_DESTROYED: "lost",
+};
+
+// The driver gives these no code.
+const byMessage: Readonly<Record<string, ErrorClass>> = {
+  "timeout expired": "connect_failed",
+  "Connection terminated due to connection timeout": "connect_failed",
+  "timeout exceeded when trying to connect": "connect_failed",
+  "Connection terminated unexpectedly": "lost",
+  "Connection terminated": "lost",
+  // Said before anything is sent.
+  "Client has encountered a connection error and is not queryable": "connect_failed",
+  "Client was closed and is not queryable": "connect_failed",
+  "Query read timeout": "slow",
+};
+
+/** Classes an error by its code and severity, by message only where the driver gives nothing else. */
+export function errorClass(error: unknown): ErrorClass {
+  if (!(error instanceof Error) || CodedError.is(error)) return "statement";
+  const code = errnoOf(error);
+  if (code === undefined) return byMessage[error.message] ?? "statement";
+  const { severity, message, syscall } = error as Error & { severity?: string; syscall?: string };
+  // The network's errnos also end connections that stood.
+  if (byErrno[code] && (syscall === "read" || syscall === "write")) return "lost";
+  // A FATAL ends the connection, whatever its reason.
+  if (code === "40001" && severity === "FATAL") return "lost";
+  if (code === "0A000" && /hot standby|during recovery/.test(message)) return "misroute";
+  if (code === "55000" && message.includes("recovery is in progress")) return "misroute";
+  const found = byState[code] ?? byErrno[code];
+  if (found) return found;
+  return /^08/.test(code) ? "lost" : "statement";
+}
+
+/** Whether the connection that gave this error may serve nobody else. */
+export function poisonsConnection(error: unknown): boolean {
+  const kind = errorClass(error);
+  if (kind === "slow") return errnoOf(error as Error) !== "57014";
+  return kind === "connect_failed" || kind === "lost" || kind === "overload" || (error as { severity?: string }).severity === "FATAL";
+}

@@ -1,0 +1,214 @@
+import { CodedError, Mutex, neverAborted } from "../base/index.ts";
+import type { Analysis } from "./analyse.ts";
+import { errorClass } from "./error-class.ts";
+import type { Host, Lease, QueryResult, Values } from "./host.ts";
+import type { OpenTransaction } from "./session.ts";
+
+export type IsolationLevel = "read committed" | "repeatable read" | "serializable";
+
+/** Where and how a transaction begins; decided when its first statement comes. */
+export interface TransactionPlan {
+  /** Nothing may write in it, wherever it runs. */
+  readonly readOnly: boolean;
+  readonly isolationLevel: IsolationLevel | undefined;
+}
+
+/** Runs `begin` on a server that suits a transaction whose first statement is `first`. */
+export type Starter = <T>(
+  first: Analysis,
+  text: string,
+  begin: (host: Host, plan: TransactionPlan) => Promise<T>,
+  signal: AbortSignal,
+) => Promise<T>;
+
+/** What a transaction works with. */
+export interface TransactionDeps {
+  readonly analyse: (text: string) => Analysis;
+  readonly start: Starter;
+}
+
+/** One transaction. The connection is taken, and BEGIN sent, with the first statement; without one, no server is asked. */
+export class Transaction implements OpenTransaction {
+  readonly #deps: TransactionDeps;
+  readonly #turn = new Mutex();
+  #lease: Lease | undefined;
+  #host: Host | undefined;
+  #readOnly = false;
+  #readOnlyDepth = 0;
+  #open = true;
+  readonly #savepoints: { name: string; set: boolean }[] = [];
+  #savepointCount = 0;
+
+  constructor(deps: TransactionDeps) {
+    this.#deps = deps;
+  }
+
+  get open(): boolean {
+    return this.#open;
+  }
+
+  /** Whether it has begun on a server, as a transaction that may write. */
+  get mayHaveWritten(): boolean {
+    return this.#lease !== undefined && !this.#readOnly;
+  }
+
+  /** Runs a statement in the transaction, after those that came before. */
+  async query<R>(text: string, values: Values, signal: AbortSignal): Promise<QueryResult<R>> {
+    if (!this.#open) throw new CodedError("failed_precondition", "the transaction has ended");
+    return await this.#turn.run(() => this.#run<R>(text, values, signal), signal);
+  }
+
+  /** Runs `fn` under a savepoint: what it did is undone when it throws. */
+  async nested<T>(fn: () => Promise<T>, { readOnly }: { readOnly: boolean }, signal: AbortSignal): Promise<T> {
+    const depth = readOnly ? 1 : 0;
+    this.#readOnlyDepth += depth;
+    const savepoint = { name: `dblb_${++this.#savepointCount}`, set: false };
+    this.#savepoints.push(savepoint);
+    const end = async (commands: readonly string[]) => {
+      const lease = this.#lease;
+      this.#savepoints.splice(this.#savepoints.indexOf(savepoint), 1);
+      if (!lease || !savepoint.set) return;
+      await this.#turn.run(async () => {
+        for (const command of commands) await lease.query(command, undefined, signal);
+      }, signal);
+    };
+    try {
+      const value = await fn().finally(() => {
+        this.#readOnlyDepth -= depth;
+      });
+      await end([`RELEASE SAVEPOINT ${savepoint.name}`]);
+      return value;
+    } catch (error) {
+      await end([`ROLLBACK TO SAVEPOINT ${savepoint.name}`, `RELEASE SAVEPOINT ${savepoint.name}`]).catch(() => {});
+      throw error;
+    }
+  }
+
+  /** Ends it well. Errors: `outcome_unknown`; `failed_precondition` where a failed statement had already doomed it. */
+  async commit(signal: AbortSignal): Promise<void> {
+    this.#open = false;
+    await this.#turn.run(async () => {
+      const lease = this.#lease;
+      if (!lease) return;
+      let command: string;
+      try {
+        command = (await lease.query("COMMIT", undefined, signal)).command;
+      } catch (error) {
+        // What was read stays true, however the end was lost.
+        if (this.#readOnly) return;
+        const kind = errorClass(error);
+        if (kind !== "lost" && kind !== "slow" && !signal.aborted) throw error;
+        throw new CodedError("outcome_unknown", "the connection was lost during COMMIT", { host: this.#host?.name }, { cause: error });
+      }
+      if (command === "ROLLBACK")
+        throw new CodedError("failed_precondition", "a statement failed in the transaction, so it was rolled back");
+    }, neverAborted);
+  }
+
+  /** Undoes everything; never fails, since a connection that cannot be told to is closed instead. */
+  async rollback(): Promise<void> {
+    this.#open = false;
+    await this.#turn.run(async () => {
+      await this.#lease?.query("ROLLBACK", undefined, neverAborted).catch(() => this.#lease?.discard());
+    }, neverAborted);
+  }
+
+  /** Gives the connection back. */
+  release(): void {
+    this.#lease?.[Symbol.dispose]();
+    this.#lease = undefined;
+  }
+
+  async #run<R>(text: string, values: Values, signal: AbortSignal): Promise<QueryResult<R>> {
+    const analysis = this.#deps.analyse(text);
+    if (analysis.controlsTransaction) {
+      throw new CodedError("invalid_argument", "BEGIN, COMMIT, ROLLBACK and SET TRANSACTION belong to transaction()", {
+        reasons: analysis.reasons,
+      });
+    }
+    const begun = this.#lease;
+    if (!begun) return await this.#first<R>(analysis, text, values, signal);
+    return await this.#statement<R>(begun, analysis, text, values, signal);
+  }
+
+  async #first<R>(analysis: Analysis, text: string, values: Values, signal: AbortSignal): Promise<QueryResult<R>> {
+    let failure: { error: unknown } | undefined;
+    const begin = async (host: Host, plan: TransactionPlan) => {
+      if (plan.readOnly) refuseWrites(analysis);
+      const lease = await host.acquire(signal);
+      try {
+        await lease.query(beginText(plan), undefined, signal);
+        this.#readOnly = plan.readOnly;
+        const result = await this.#statement<R>(lease, analysis, text, values, signal);
+        this.#keep(lease, host);
+        return result;
+      } catch (error) {
+        const kind = errorClass(error);
+        if (kind !== "statement" && kind !== "slow") {
+          lease.discard();
+          lease[Symbol.dispose]();
+          throw error;
+        }
+        // The statement's own fault: the transaction has begun and failed, as it would have in any later statement.
+        this.#keep(lease, host);
+        failure = { error };
+        return undefined;
+      }
+    };
+    const result = await this.#deps.start(analysis, text, begin, signal);
+    if (failure) throw failure.error;
+    return result as QueryResult<R>;
+  }
+
+  #keep(lease: Lease, host: Host): void {
+    this.#lease = lease;
+    this.#host = host;
+  }
+
+  async #statement<R>(lease: Lease, analysis: Analysis, text: string, values: Values, signal: AbortSignal): Promise<QueryResult<R>> {
+    if (this.#readOnly || this.#readOnlyDepth > 0) refuseWrites(analysis);
+    for (const savepoint of this.#savepoints) {
+      if (savepoint.set) continue;
+      await lease.query(`SAVEPOINT ${savepoint.name}`, undefined, signal);
+      savepoint.set = true;
+    }
+    if (analysis.leavesState) lease.discard();
+    try {
+      const result = await lease.query<R>(text, values, signal);
+      if (lease.transactionStatus === "I") {
+        lease.discard();
+        throw new CodedError("failed_precondition", "a statement ended the transaction it was in");
+      }
+      return result;
+    } catch (error) {
+      throw this.#lease ? this.#translate(error) : error;
+    }
+  }
+
+  /** Errors of later statements: there is no other server to go to. */
+  #translate(error: unknown): unknown {
+    const kind = errorClass(error);
+    if (kind === "misroute" && this.#readOnly) return writeRefused(["refused by the server"], error);
+    if (kind !== "lost" && kind !== "connect_failed") return error;
+    return new CodedError(
+      "database_unavailable",
+      "the connection was lost inside a transaction, which is thereby rolled back",
+      { host: this.#host?.name },
+      { cause: error },
+    );
+  }
+}
+
+/** Thrown instead of sending a write where nothing may be written. */
+export function writeRefused(reasons: readonly string[], cause?: unknown): CodedError {
+  return new CodedError("write_inside_read_only_transaction", "a write inside a block that only reads", { reasons }, { cause });
+}
+
+function refuseWrites(analysis: Analysis): void {
+  if (analysis.kind === "write" || analysis.changesMode) throw writeRefused(analysis.reasons);
+}
+
+function beginText({ readOnly, isolationLevel }: TransactionPlan): string {
+  const isolation = isolationLevel === undefined ? "" : ` ISOLATION LEVEL ${isolationLevel.toUpperCase()}`;
+  return `BEGIN${isolation}${readOnly ? " READ ONLY" : ""}`;
+}
