@@ -8,6 +8,7 @@ export interface PackFiles {
   readonly pack: Uint8Array;
   readonly index: Uint8Array;
   readonly reverseIndex?: Uint8Array;
+  readonly bitmap?: Uint8Array;
 }
 
 /** The read side of a repository storage, in memory, with what a test of the cache wants to see and break. */
@@ -39,6 +40,7 @@ export class FakeRepositoryStorage implements Pick<RepositoryStorage, "newest" |
         pack: put(files.pack, "pack"),
         index: put(files.index, "idx"),
         ...(files.reverseIndex ? { reverseIndex: put(files.reverseIndex, "rev") } : {}),
+        ...(files.bitmap ? { bitmap: put(files.bitmap, "bitmap") } : {}),
         objectCount: 1,
       }),
     );
