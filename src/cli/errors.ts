@@ -1,0 +1,102 @@
+import { CodedError, type Fields } from "../base/index.ts";
+import { plain } from "./output.ts";
+
+/** The command line is wrong; ends with exit code 2. */
+export class UsageError extends Error {
+  readonly hint: string | undefined;
+
+  constructor(message: string, hint?: string) {
+    super(message);
+    this.name = "UsageError";
+    this.hint = hint;
+  }
+}
+
+/** What is printed for an error, and what the process exits with. */
+export interface Explained {
+  /** Lines for stderr. */
+  readonly lines: readonly string[];
+  readonly exitCode: 1 | 2;
+}
+
+interface Problem {
+  readonly where: string;
+  readonly name: string;
+  readonly message: string;
+}
+
+const grpcStatus: Readonly<Record<number, string>> = {
+  1: "cancelled",
+  2: "unknown error",
+  3: "invalid argument",
+  4: "deadline exceeded",
+  5: "not found",
+  6: "already exists",
+  7: "permission denied",
+  8: "resource exhausted",
+  9: "failed precondition",
+  10: "aborted",
+  12: "not implemented by the node",
+  13: "internal error of the node",
+  14: "unavailable",
+  16: "unauthenticated",
+};
+
+/** Turns any error into lines for a person: never a stack. `addr` is the node that was asked, if one was. */
+export function explainError(error: unknown, addr: string | undefined): Explained {
+  if (error instanceof UsageError) return { lines: withHint(`gitaly: ${error.message}`, error.hint), exitCode: 2 };
+  if (CodedError.is(error)) return explainCoded(error, addr);
+  const { code, details, message } = (error instanceof Error ? error : { message: String(error) }) as {
+    code?: unknown;
+    details?: unknown;
+    message: string;
+  };
+  if (typeof code === "number" && typeof details === "string") {
+    const hint = code === 14 ? unavailableHint(addr) : undefined;
+    return { lines: withHint(`gitaly: ${plain(details || message)} (${grpcStatus[code] ?? `status ${code}`})`, hint), exitCode: 1 };
+  }
+  return { lines: [`gitaly: ${plain(message)}`], exitCode: 1 };
+}
+
+function explainCoded(error: CodedError, addr: string | undefined): Explained {
+  const problems = error.fields["problems"];
+  if (Array.isArray(problems)) return { lines: (problems as Problem[]).map(problemLine), exitCode: 2 };
+  const line = `gitaly: ${plain(error.message)}${fieldsText(error.fields)}`;
+  switch (error.code) {
+    case "not_built_yet":
+      return { lines: withHint(line, "docs/operations.md lists what is not built yet"), exitCode: 2 };
+    case "bad_config":
+      return { lines: [line], exitCode: 2 };
+    case "data_dir_in_use":
+      return {
+        lines: withHint(line, "to add a node to it: npx gitaly serve --join-addr URL; for another one: --data-dir DIR"),
+        exitCode: 1,
+      };
+    case "node_unavailable":
+    case "redirect_exhausted":
+      return { lines: withHint(line, unavailableHint(addr)), exitCode: 1 };
+    default:
+      return { lines: [line], exitCode: 1 };
+  }
+}
+
+function problemLine({ where, name, message }: Problem): string {
+  return `gitaly: ${plain([where, name, message].filter((part) => part !== "").join(": "))}`;
+}
+
+function unavailableHint(addr: string | undefined): string | undefined {
+  if (addr === undefined) return undefined;
+  return `is a node running at ${plain(addr)}? start one with: npx gitaly serve; or name another with --addr URL`;
+}
+
+function withHint(line: string, hint: string | undefined): string[] {
+  return hint === undefined ? [line] : [line, `hint: ${hint}`];
+}
+
+/** The short fields of an error, in brackets. */
+function fieldsText(fields: Fields): string {
+  const shown = Object.entries(fields)
+    .filter(([, value]) => ["string", "number", "bigint", "boolean"].includes(typeof value) && value !== "" && String(value).length <= 300)
+    .map(([name, value]) => `${name}: ${plain(String(value))}`);
+  return shown.length === 0 ? "" : ` (${shown.join(", ")})`;
+}

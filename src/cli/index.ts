@@ -1,0 +1,2 @@
+export type { CliCheck, CliConfig, CliConfigInput, CliDeps, CliIo, CliServer, CliSetting } from "./context.ts";
+export { runCli } from "./run-cli.ts";
