@@ -10,13 +10,12 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import type { ServiceDefinition } from "@grpc/proto-loader";
-import { abortable, type Clock, CodedError, startDeadline } from "../base/index.ts";
+import { abortable, type Clock, CodedError, readMessages, startDeadline, writeMessage } from "../base/index.ts";
 import type { Logger } from "../observability/index.ts";
 import { methodRoute } from "../proto/index.ts";
 import { callStatusOf, grpcStatusOf } from "./errors.ts";
 import type { CallContext, Handler, ServiceHandlers } from "./handler.ts";
 import { type Interceptor, metadataText, type RpcMethod, type ServerCall } from "./server-call.ts";
-import { readMessages, writeMessage } from "./streams.ts";
 
 /** What every call of a server shares. */
 export interface CallRuntime {

@@ -1,8 +1,8 @@
-import type { Readable, Writable } from "node:stream";
+import type { Readable } from "node:stream";
 
 /**
- * The messages of a request stream. Unlike the stream's own iterator it leaves the stream alone when the reader stops
- * early, because destroying it would take the response with it.
+ * The items of an object stream. Unlike the stream's own iterator it leaves the stream alone when the reader stops early,
+ * because destroying one side of a duplex takes the other with it. Rejects with the signal's reason once that aborts.
  */
 export async function* readMessages(stream: Readable, signal: AbortSignal): AsyncGenerator<object, void, undefined> {
   let wake = () => {};
@@ -34,22 +34,4 @@ export async function* readMessages(stream: Readable, signal: AbortSignal): Asyn
     stream.off("end", onEnd);
     signal.removeEventListener("abort", onWake);
   }
-}
-
-/** Writes one message; resolves when the next may follow. A stream that is over never drains, hence the signal. */
-export async function writeMessage(stream: Writable, message: object, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
-  if (stream.destroyed || stream.writableEnded || stream.write(message)) return;
-  await new Promise<void>((resolve, reject) => {
-    const onDrain = () => {
-      signal.removeEventListener("abort", onAbort);
-      resolve();
-    };
-    const onAbort = () => {
-      stream.off("drain", onDrain);
-      reject(signal.reason);
-    };
-    stream.once("drain", onDrain);
-    signal.addEventListener("abort", onAbort, { once: true });
-  });
 }
