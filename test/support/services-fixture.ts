@@ -63,7 +63,14 @@ export function fakeMember(name: string, content: Partial<MemberInfo> = {}): Mem
 
 /** A view in which the ready members are the sites. */
 export function fakeView(members: readonly MemberInfo[], replicas = 1): MemberView {
-  return { self: members[0]?.name ?? "", members, ring: new Ring(members.filter((member) => member.status === "ready"), { replicas }) };
+  return {
+    self: members[0]?.name ?? "",
+    members,
+    ring: new Ring(
+      members.filter((member) => member.status === "ready"),
+      { replicas },
+    ),
+  };
 }
 
 /** The repository of a request. */

@@ -18,16 +18,15 @@ export async function publishPush(
   signal: AbortSignal,
   onPublished: (result: PublishResult) => void,
 ): Promise<readonly CommandResult[]> {
-  // A client that lost the answer of its push sends it again: what is so already needs no generation.
-  const open = push.commands.filter((command) => !isReached(lease, command));
-  if (open.length === 0) return push.commands.map(({ ref }) => ({ ref, status: "ok" }));
+  // A client that lost the answer of its push sends it again: that uploads nothing.
+  if (push.commands.every((command) => isReached(lease, command))) return push.commands.map(({ ref }) => ({ ref, status: "ok" }));
   let result: PublishResult;
   try {
     result = await deps.storage.publish(
       {
         path: lease.generation.path,
         base: lease.generation,
-        updates: open,
+        updates: push.commands,
         atomic: push.atomic,
         packs: push.pack ? [push.pack] : [],
         disconnected: async (base, updates, disconnectedSignal) => {
@@ -41,8 +40,7 @@ export async function publishPush(
     return refusal(push, error);
   }
   onPublished(result);
-  const byRef = new Map(result.results.map((one) => [one.ref, one]));
-  return push.commands.map(({ ref }) => byRef.get(ref) ?? { ref, status: "ok" });
+  return result.results;
 }
 
 function isReached(lease: RepositoryLease, { ref, newOid }: PushCommand): boolean {

@@ -12,7 +12,11 @@ test("the owners come in the ring's order with what their scores come from", asy
   const answer = await route(fixture.deps)({ repository: repositoryMessage("g/a.git") });
   const owners = view.ring.owners(ringKey("default", "g/a.git")).map(({ name }) => name);
   expect(answer.owners?.map(({ name }) => name)).toEqual(owners);
-  expect(answer).toMatchObject({ replicas: 2, ringFingerprint: view.ring.fingerprint, repositoryHash: expect.stringMatching(/^[0-9a-f]{16}$/) });
+  expect(answer).toMatchObject({
+    replicas: 2,
+    ringFingerprint: view.ring.fingerprint,
+    repositoryHash: expect.stringMatching(/^[0-9a-f]{16}$/),
+  });
   const [first, second] = answer.owners ?? [];
   expect(first).toMatchObject({ grpcAddress: `${owners[0]}:8075`, zone: `zone-${owners[0]}`, weight: 1 });
   expect(first?.siteHash).toMatch(/^[0-9a-f]{16}$/);

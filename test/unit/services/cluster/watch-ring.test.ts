@@ -10,7 +10,12 @@ test("the ring comes now and at each change, until the call ends", async () => {
   fixture.setView(one);
   const controller = new AbortController();
   const rings = watchRing(fixture.deps)({}, fixture.call(controller.signal));
-  expect((await rings.next()).value).toMatchObject({ ringFingerprint: one.ring.fingerprint, replicas: 1, hashSeed: "0", sites: [{ name: "n1" }] });
+  expect((await rings.next()).value).toMatchObject({
+    ringFingerprint: one.ring.fingerprint,
+    replicas: 1,
+    hashSeed: "0",
+    sites: [{ name: "n1" }],
+  });
   const next = rings.next();
   fixture.setView(two);
   expect((await next).value).toMatchObject({ ringFingerprint: two.ring.fingerprint, sites: [{ name: "n1" }, { name: "n2" }] });

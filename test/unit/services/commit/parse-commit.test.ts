@@ -76,9 +76,12 @@ test.each([
   }).toEqual(expected);
 });
 
-test.each(["", "\n", "tree", " x", "\n\nm", "author\n\n", "tree x"])("the broken object %j gives a commit with what there is", (content) => {
-  expect(parse(content, true)).toMatchObject({ id: oid, parentIds: [], author: null, committer: null });
-});
+test.each(["", "\n", "tree", " x", "\n\nm", "author\n\n", "tree x"])(
+  "the broken object %j gives a commit with what there is",
+  (content) => {
+    expect(parse(content, true)).toMatchObject({ id: oid, parentIds: [], author: null, committer: null });
+  },
+);
 
 test("trailers are read only when asked for", () => {
   const message = "s\n\nA: b\n";

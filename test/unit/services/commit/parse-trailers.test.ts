@@ -23,7 +23,10 @@ const messages = {
 };
 
 test.each(Object.entries(messages))("%s: the trailers are the ones git finds", (_, message) => {
-  const found = execFileSync("git", ["-c", "trailer.separators=:", "interpret-trailers", "--parse", "--no-divider"], { input: message, cwd: "/" });
+  const found = execFileSync("git", ["-c", "trailer.separators=:", "interpret-trailers", "--parse", "--no-divider"], {
+    input: message,
+    cwd: "/",
+  });
   const expected = found
     .toString("latin1")
     .split("\n")

@@ -72,7 +72,8 @@ test("pointing_at_oids keeps refs and tags that lead to one of them", async () =
 
 test("pages follow one another, through a ref name that is not UTF-8 and one that was deleted meanwhile", async () => {
   const fixture = fixtureWithRefs();
-  const page = (pageToken: string) => list(fixture, { paginationParams: { pageToken, limit: 1 }, sortBy: { key: "REFNAME", direction: "DESCENDING" } });
+  const page = (pageToken: string) =>
+    list(fixture, { paginationParams: { pageToken, limit: 1 }, sortBy: { key: "REFNAME", direction: "DESCENDING" } });
   const first = await page("");
   expect(first.names).toEqual(["refs/tags/v1"]);
   const second = await page(first.cursor ?? "");
@@ -113,7 +114,10 @@ test.each([
   ["too many patterns", { like: Array.from({ length: 4097 }, (_, i) => `refs/${i}`) }],
   ["too many globs", { like: Array.from({ length: 65 }, (_, i) => `refs/${i}*`) }],
   ["half an object id", { pointingAtOids: [Buffer.from("abcd")] }],
-  ["a page token out of nowhere", { sortBy: { key: "CREATORDATE", direction: "ASCENDING" }, paginationParams: { pageToken: "x", limit: 1 } }],
+  [
+    "a page token out of nowhere",
+    { sortBy: { key: "CREATORDATE", direction: "ASCENDING" }, paginationParams: { pageToken: "x", limit: 1 } },
+  ],
 ] as const)("%s is the caller's mistake", async (_, content) => {
   const fixture = fixtureWithRefs();
   await expect(list(fixture, content as unknown as Parameters<typeof request>[0])).rejects.toMatchObject({ code: "invalid_argument" });

@@ -36,11 +36,33 @@ test.each(["../a", "a//b", "/a", "a/", "", "a\0b"])("the path %j is refused befo
 });
 
 // B103
-test.each(["-x", "--upload-pack=x", "a b", "a..b", "a.lock", "x/.y", "a@{1}", "a~1", "a^", "a:b", "a\\b", "a?", "a*", "a[", "/a", "a/", "a//b", "a.", "HEAD", "\x01", "a\x7f", "x.lock/y"])(
-  "the default branch %j is refused",
-  async (branch) => {
-    const fixture = new ServicesFixture();
-    await expect(createRepository(fixture.deps)(request("a.git", branch), fixture.call())).rejects.toMatchObject({ code: "invalid_argument" });
-    expect(fixture.repositories.size).toBe(0);
-  },
-);
+test.each([
+  "-x",
+  "--upload-pack=x",
+  "a b",
+  "a..b",
+  "a.lock",
+  "x/.y",
+  "a@{1}",
+  "a~1",
+  "a^",
+  "a:b",
+  "a\\b",
+  "a?",
+  "a*",
+  "a[",
+  "/a",
+  "a/",
+  "a//b",
+  "a.",
+  "HEAD",
+  "\x01",
+  "a\x7f",
+  "x.lock/y",
+])("the default branch %j is refused", async (branch) => {
+  const fixture = new ServicesFixture();
+  await expect(createRepository(fixture.deps)(request("a.git", branch), fixture.call())).rejects.toMatchObject({
+    code: "invalid_argument",
+  });
+  expect(fixture.repositories.size).toBe(0);
+});
