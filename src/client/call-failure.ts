@@ -1,7 +1,7 @@
 import { type Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { type Code, CodedError } from "../base/index.ts";
-import type { RedirectError__Output } from "../proto/gen/gitaly_gossip/v1/RedirectError.ts";
 import type { LimitError__Output } from "../proto/gen/gitaly/LimitError.ts";
+import type { RedirectError__Output } from "../proto/gen/gitaly_gossip/v1/RedirectError.ts";
 import type { Duration__Output } from "../proto/gen/google/protobuf/Duration.ts";
 import type { RetryInfo__Output } from "../proto/gen/google/rpc/RetryInfo.ts";
 import type { Status__Output } from "../proto/gen/google/rpc/Status.ts";

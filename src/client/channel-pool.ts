@@ -8,6 +8,8 @@ type PoolOptions = Pick<ClientOptions, "maxConnections" | "connectTimeoutMs" | "
 
 /** An address that did not answer is not dialled again for this long; concurrent calls then fail over at once. */
 const restMs = 100;
+/** Nor is it asked before others for this long. */
+const avoidMs = 5000;
 
 /** One connection per node, least recently used first to go. */
 export class ChannelPool {
@@ -50,6 +52,12 @@ export class ChannelPool {
     }
     this.#failedAt.delete(address.url);
     return this.#client(address);
+  }
+
+  /** The address failed a moment ago: better ask others first. */
+  shaky(address: Address): boolean {
+    const failedAt = this.#failedAt.get(address.url);
+    return failedAt !== undefined && this.#clock.monotonic() - failedAt < avoidMs;
   }
 
   /** Dials anew: grpc-js would sit out its back-off first, while the node may be up again. */
