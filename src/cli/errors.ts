@@ -25,37 +25,11 @@ interface Problem {
   readonly message: string;
 }
 
-const grpcStatus: Readonly<Record<number, string>> = {
-  1: "cancelled",
-  2: "unknown error",
-  3: "invalid argument",
-  4: "deadline exceeded",
-  5: "not found",
-  6: "already exists",
-  7: "permission denied",
-  8: "resource exhausted",
-  9: "failed precondition",
-  10: "aborted",
-  12: "not implemented by the node",
-  13: "internal error of the node",
-  14: "unavailable",
-  16: "unauthenticated",
-};
-
 /** Turns any error into lines for a person: never a stack. `addr` is the node that was asked, if one was. */
 export function explainError(error: unknown, addr: string | undefined): Explained {
   if (error instanceof UsageError) return { lines: withHint(`gitaly: ${error.message}`, error.hint), exitCode: 2 };
   if (CodedError.is(error)) return explainCoded(error, addr);
-  const { code, details, message } = (error instanceof Error ? error : { message: String(error) }) as {
-    code?: unknown;
-    details?: unknown;
-    message: string;
-  };
-  if (typeof code === "number" && typeof details === "string") {
-    const hint = code === 14 ? unavailableHint(addr) : undefined;
-    return { lines: withHint(`gitaly: ${plain(details || message)} (${grpcStatus[code] ?? `status ${code}`})`, hint), exitCode: 1 };
-  }
-  return { lines: [`gitaly: ${plain(message)}`], exitCode: 1 };
+  return { lines: [`gitaly: ${plain(error instanceof Error ? error.message : String(error))}`], exitCode: 1 };
 }
 
 function explainCoded(error: CodedError, addr: string | undefined): Explained {
@@ -64,6 +38,8 @@ function explainCoded(error: CodedError, addr: string | undefined): Explained {
   const line = `gitaly: ${plain(error.message)}${fieldsText(error.fields)}`;
   switch (error.code) {
     case "not_built_yet":
+      // A node that does not know a call says so with a status.
+      if ("grpcCode" in error.fields) return { lines: [line], exitCode: 1 };
       return { lines: withHint(line, "docs/operations.md lists what is not built yet"), exitCode: 2 };
     case "bad_config":
       return { lines: [line], exitCode: 2 };
@@ -96,7 +72,13 @@ function withHint(line: string, hint: string | undefined): string[] {
 /** The short fields of an error, in brackets. */
 function fieldsText(fields: Fields): string {
   const shown = Object.entries(fields)
-    .filter(([, value]) => ["string", "number", "bigint", "boolean"].includes(typeof value) && value !== "" && String(value).length <= 300)
+    .filter(
+      ([name, value]) =>
+        name !== "grpcCode" &&
+        ["string", "number", "bigint", "boolean"].includes(typeof value) &&
+        value !== "" &&
+        String(value).length <= 300,
+    )
     .map(([name, value]) => `${name}: ${plain(String(value))}`);
   return shown.length === 0 ? "" : ` (${shown.join(", ")})`;
 }

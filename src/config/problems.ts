@@ -16,11 +16,12 @@ export interface Problem {
  */
 export function configError(problems: readonly Problem[]): CodedError {
   const code = problems.every((problem) => problem.code === "not_built_yet") ? "not_built_yet" : "bad_config";
-  return new CodedError(
-    code,
-    code === "not_built_yet" ? "the configuration asks for what is not built yet" : "the configuration is wrong",
-    {
-      problems,
-    },
-  );
+  const message = code === "not_built_yet" ? "the configuration asks for what is not built yet" : "the configuration is wrong";
+  return new CodedError(code, message, { problems: [...problems].sort((a, b) => lineOf(a) - lineOf(b)) });
+}
+
+/** Problems of the file come first, in its order. */
+function lineOf({ where }: Problem): number {
+  const line = /:(\d+)$/.exec(where)?.[1];
+  return line === undefined ? Number.MAX_SAFE_INTEGER : Number(line);
 }

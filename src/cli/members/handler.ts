@@ -1,7 +1,7 @@
-import { type AddrOptions, withClient } from "../client.ts";
 import type { CliContext } from "../context.ts";
 import { askFingerprints } from "../fingerprints.ts";
 import { formatJson, formatTable } from "../output.ts";
+import { type AddrOptions, withClient } from "../with-client.ts";
 
 /** Prints every member that the asked node knows of, with the fingerprint of the ring that each of them sees. */
 export async function runMembers(options: AddrOptions, context: CliContext): Promise<number> {

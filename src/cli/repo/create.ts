@@ -1,9 +1,9 @@
 import type { Member__Output } from "../../proto/gen/gitaly_gossip/v1/Member.ts";
-import { type AddrOptions, normalizeAddress, withClient } from "../client.ts";
 import type { CliContext } from "../context.ts";
 import { UsageError } from "../errors.ts";
 import { formatJson, plain } from "../output.ts";
 import { repositoryArgument } from "../repository-argument.ts";
+import { type AddrOptions, normalizeAddress, withClient } from "../with-client.ts";
 
 /** Options of `repo create`. */
 export interface CreateOptions extends AddrOptions {

@@ -1,8 +1,8 @@
 import { CodedError } from "../../base/index.ts";
-import { type AddrOptions, withClient } from "../client.ts";
 import type { CliContext } from "../context.ts";
 import { formatBytes, formatJson, formatPairs } from "../output.ts";
 import { repositoryArgument } from "../repository-argument.ts";
+import { type AddrOptions, withClient } from "../with-client.ts";
 import { shownRepository } from "./repository-info.ts";
 
 /** Prints what the cluster knows of one repository. */

@@ -1,6 +1,6 @@
-import { type AddrOptions, withClient } from "../client.ts";
 import type { CliContext } from "../context.ts";
 import { formatBytes, formatJson, formatTable } from "../output.ts";
+import { type AddrOptions, withClient } from "../with-client.ts";
 import { type ShownRepository, shownRepository } from "./repository-info.ts";
 
 /** Options of `repo list`. */

@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import { addAddrOptions } from "../addr-options.ts";
-import type { AddrOptions } from "../client.ts";
 import type { Submit } from "../context.ts";
+import type { AddrOptions } from "../with-client.ts";
 import { type CreateOptions, runRepoCreate } from "./create.ts";
 import { runRepoInfo } from "./info.ts";
 import { type ListOptions, runRepoList } from "./list.ts";

@@ -1,8 +1,8 @@
-import { type AddrOptions, withClient } from "../client.ts";
 import type { CliContext } from "../context.ts";
 import { UsageError } from "../errors.ts";
 import { formatJson, plain } from "../output.ts";
 import { repositoryArgument } from "../repository-argument.ts";
+import { type AddrOptions, withClient } from "../with-client.ts";
 
 /** Options of `repo rm`. */
 export interface RemoveOptions extends AddrOptions {

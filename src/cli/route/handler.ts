@@ -1,8 +1,8 @@
-import { type AddrOptions, withClient } from "../client.ts";
 import type { CliContext } from "../context.ts";
 import { askFingerprints } from "../fingerprints.ts";
 import { formatJson, formatTable, plain } from "../output.ts";
 import { repositoryArgument } from "../repository-argument.ts";
+import { type AddrOptions, withClient } from "../with-client.ts";
 
 /** Prints the owners of a repository in order, and the fingerprint of every node's view of the ring. */
 export async function runRoute(repo: string, options: AddrOptions, context: CliContext): Promise<number> {

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { addAddrOptions } from "../addr-options.ts";
-import type { AddrOptions } from "../client.ts";
 import type { Submit } from "../context.ts";
+import type { AddrOptions } from "../with-client.ts";
 import { runRoute } from "./handler.ts";
 
 /** `gitaly route REPO` */

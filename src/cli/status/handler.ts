@@ -1,6 +1,6 @@
-import { type AddrOptions, withClient } from "../client.ts";
 import type { CliContext } from "../context.ts";
 import { formatBytes, formatJson, formatPairs, formatSeconds, plain } from "../output.ts";
+import { type AddrOptions, withClient } from "../with-client.ts";
 
 /** Prints the state of the asked node. */
 export async function runStatus(options: AddrOptions, context: CliContext): Promise<number> {
