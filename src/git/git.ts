@@ -29,6 +29,8 @@ export interface CheckedPush {
   readonly atomic: boolean;
   /** Undefined where the push brings no objects. */
   readonly pack: ReceivedPack | undefined;
+  /** What the client said with `git push -o`; undefined where it said nothing. */
+  readonly pushOptions?: readonly ByteString[];
 }
 
 /** Makes a push durable; answers in the order of its commands. Nothing is reported to the client before it resolves. */

@@ -1,3 +1,4 @@
+export { createGit, defaultGitOptions, type GitDeps, type GitOptions } from "./create-git.ts";
 export type {
   CheckedPush,
   CommandResult,

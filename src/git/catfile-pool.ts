@@ -1,0 +1,151 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type Clock, CodedError, neverAborted, SingleFlight } from "../base/index.ts";
+import type { Counter, Metrics } from "../observability/index.ts";
+import { Catfile } from "./catfile.ts";
+import type { ProcessGate } from "./process-gate.ts";
+import type { RepositoryView } from "./repository-view.ts";
+
+export interface CatfilePoolOptions {
+  /** Processes kept at once; default 32. The one that rested longest makes room. */
+  readonly maxProcesses: number;
+  /** How long a process may rest before it is ended; default 30 s. */
+  readonly idleMs: number;
+  /** An empty directory for the skeleton repositories that the processes run in. */
+  readonly dir: string;
+}
+
+export interface CatfilePoolDeps {
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly gate: ProcessGate;
+}
+
+interface Entry {
+  readonly catfile: Catfile;
+  users: number;
+  idle: Disposable | undefined;
+}
+
+/**
+ * `cat-file` processes that serve many calls, one for each object directory. They run in an empty repository, so that nothing but objects
+ * has a name there: refs are resolved from the caller's view.
+ */
+export class CatfilePool implements AsyncDisposable {
+  readonly #options: CatfilePoolOptions;
+  readonly #deps: CatfilePoolDeps;
+  /** Least recently used first. */
+  readonly #entries = new Map<string, Entry>();
+  readonly #starting = new SingleFlight<Entry>();
+  readonly #ending = new Set<Promise<void>>();
+  readonly #lookups: Counter;
+  #closed = false;
+
+  constructor(options: CatfilePoolOptions, deps: CatfilePoolDeps) {
+    this.#options = options;
+    this.#deps = deps;
+    this.#lookups = deps.metrics.counter("gitaly_catfile_cache_total", "Uses of pooled cat-file processes", ["type"]);
+    deps.metrics.gauge("gitaly_catfile_cache_members", "Pooled cat-file processes", [], (gauge) => gauge.set(this.#entries.size));
+  }
+
+  /** Makes the skeleton repositories. */
+  async prepare(): Promise<void> {
+    for (const format of ["sha1", "sha256"] as const) {
+      const dir = this.#skeleton(format);
+      await mkdir(join(dir, "refs"), { recursive: true });
+      await mkdir(join(dir, "objects"), { recursive: true });
+      await writeFile(join(dir, "HEAD"), "ref: refs/heads/none\n");
+      const extension = format === "sha256" ? "[extensions]\n\tobjectFormat = sha256\n" : "";
+      await writeFile(
+        join(dir, "config"),
+        `[core]\n\trepositoryFormatVersion = ${format === "sha256" ? 1 : 0}\n\tbare = true\n${extension}`,
+      );
+    }
+  }
+
+  /** Lends the process of `view`'s object directory to `use`. A call that finds its process dead gets a new one, once. */
+  async with<T>(view: RepositoryView, signal: AbortSignal, use: (catfile: Catfile) => Promise<T>): Promise<T> {
+    const { objectDir } = await view.snapshot(signal);
+    for (let attempt = 1; ; attempt++) {
+      const entry = await this.#borrow(objectDir, view.objectFormat, signal);
+      try {
+        return await use(entry.catfile);
+      } catch (error) {
+        if (attempt === 2 || entry.catfile.usable || signal.aborted) throw error;
+      } finally {
+        this.#giveBack(objectDir, entry);
+      }
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+    for (const key of [...this.#entries.keys()]) this.#drop(key);
+    await Promise.all(this.#ending);
+  }
+
+  async #borrow(objectDir: string, format: RepositoryView["objectFormat"], signal: AbortSignal): Promise<Entry> {
+    if (this.#closed) throw new CodedError("git_failed", "git is closed");
+    let entry = this.#entries.get(objectDir);
+    if (entry && !entry.catfile.usable) {
+      this.#drop(objectDir);
+      entry = undefined;
+    }
+    this.#lookups.add(1, { type: entry ? "hit" : "miss" });
+    entry ??= await this.#starting.run(objectDir, signal, () => this.#start(objectDir, format));
+    entry.users++;
+    entry.idle?.[Symbol.dispose]();
+    entry.idle = undefined;
+    if (this.#entries.get(objectDir) === entry) {
+      this.#entries.delete(objectDir);
+      this.#entries.set(objectDir, entry);
+    }
+    return entry;
+  }
+
+  async #start(objectDir: string, format: RepositoryView["objectFormat"]): Promise<Entry> {
+    const catfile = await Catfile.start(this.#deps.gate, { gitDir: this.#skeleton(format), objectDir }, neverAborted);
+    const entry: Entry = { catfile, users: 0, idle: undefined };
+    this.#entries.set(objectDir, entry);
+    if (this.#closed) this.#drop(objectDir);
+    this.#makeRoom();
+    return entry;
+  }
+
+  #makeRoom(): void {
+    for (const [key, entry] of this.#entries) {
+      if (this.#entries.size <= this.#options.maxProcesses) return;
+      if (entry.users === 0 && entry.idle) this.#drop(key);
+    }
+  }
+
+  #giveBack(objectDir: string, entry: Entry): void {
+    entry.users--;
+    if (entry.users > 0) return;
+    if (this.#entries.get(objectDir) !== entry) this.#end(entry);
+    else if (!entry.catfile.usable) this.#drop(objectDir);
+    else {
+      entry.idle = this.#deps.clock.timer(this.#options.idleMs, () => this.#drop(objectDir));
+      this.#makeRoom();
+    }
+  }
+
+  /** Takes a process out of the pool; one that is in use ends with its last user. */
+  #drop(objectDir: string): void {
+    const entry = this.#entries.get(objectDir);
+    if (!entry) return;
+    this.#entries.delete(objectDir);
+    entry.idle?.[Symbol.dispose]();
+    if (entry.users === 0 || this.#closed) this.#end(entry);
+  }
+
+  #end(entry: Entry): void {
+    const ending = entry.catfile[Symbol.asyncDispose]();
+    this.#ending.add(ending);
+    void ending.finally(() => this.#ending.delete(ending));
+  }
+
+  #skeleton(format: RepositoryView["objectFormat"]): string {
+    return join(this.#options.dir, format);
+  }
+}

@@ -1,0 +1,71 @@
+// A process of its own, with little memory, that forks and reaps git children for a node. Its one argument is the socket to listen on.
+import { rmSync } from "node:fs";
+import { createServer, type Socket } from "node:net";
+import { dirname } from "node:path";
+import { ChildRun } from "./child-run.ts";
+import type { HelperReport, HelperRequest } from "./spawner-protocol.ts";
+
+const socketPath = process.argv[2] ?? "";
+const runs = new Map<number, ChildRun>();
+const sockets: Socket[] = [];
+const spawns: Extract<HelperRequest, { type: "spawn" }>[] = [];
+
+function tell(report: HelperReport): void {
+  if (process.connected) process.send?.(report, undefined, undefined, () => {});
+}
+
+/** Connections and spawn requests come by two ways, each in order: the n-th of one belongs to the n-th of the other. */
+function startPairs(): void {
+  for (;;) {
+    const [socket, spawn] = [sockets[0], spawns[0]];
+    if (!socket || !spawn) return;
+    sockets.shift();
+    spawns.shift();
+    start(socket, spawn);
+  }
+}
+
+function start(socket: Socket, { id, request, wantsStderr }: Extract<HelperRequest, { type: "spawn" }>): void {
+  try {
+    const run = new ChildRun(request, [socket, socket, "pipe"], {
+      onStderr: (chunk) => wantsStderr && tell({ type: "stderr", id, chunk: chunk.toString("latin1") }),
+      onExit: (exit) => {
+        runs.delete(id);
+        tell({ type: "exited", id, exit });
+      },
+    });
+    if (run.process.pid !== undefined) {
+      runs.set(id, run);
+      tell({ type: "started", id, pid: run.process.pid });
+    }
+  } catch (error) {
+    const problem = (error as NodeJS.ErrnoException).code ?? "spawn failed";
+    tell({ type: "exited", id, exit: { code: undefined, signal: undefined, stderr: "", problem } });
+  } finally {
+    // The child has its own copy; this one would keep the stream open after the child's end.
+    socket.destroy();
+  }
+}
+
+const server = createServer({ pauseOnConnect: true, allowHalfOpen: true }, (socket) => {
+  socket.on("error", () => {});
+  sockets.push(socket);
+  startPairs();
+});
+
+process.on("message", (message: HelperRequest) => {
+  if (message.type === "end") runs.get(message.id)?.end(message.stage);
+  else {
+    spawns.push(message);
+    startPairs();
+  }
+});
+
+// The node is gone, whatever way: nothing may outlive it.
+process.on("disconnect", () => {
+  for (const run of runs.values()) run.end("kill");
+  rmSync(dirname(socketPath), { recursive: true, force: true });
+  process.exit(0);
+});
+
+server.listen({ path: socketPath, backlog: 511 }, () => tell({ type: "ready" }));
