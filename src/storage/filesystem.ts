@@ -78,10 +78,12 @@ export class FilesystemStore implements ObjectStore {
     signal.throwIfAborted();
     try {
       const handle = await open(fileOfKey(this.#root, key), "r");
-      const sizeBytes = (await handle.stat().catch(async (error: unknown) => {
-        await handle.close();
-        throw error;
-      })).size;
+      const sizeBytes = (
+        await handle.stat().catch(async (error: unknown) => {
+          await handle.close();
+          throw error;
+        })
+      ).size;
       const body = handle.createReadStream({ autoClose: true, highWaterMark: 256 * 1024, signal });
       // The reader sees failures through the iteration; without a listener an unread stream's abort would end the process.
       body.on("error", () => {});

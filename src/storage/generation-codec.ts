@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { checkRelativePath, CodedError } from "../base/index.ts";
+import { CodedError, checkRelativePath } from "../base/index.ts";
 import type { Artifact__Output } from "../proto/gen/gitaly_gossip/v1/Artifact.ts";
-import type { Generation as Message, Generation__Output } from "../proto/gen/gitaly_gossip/v1/Generation.ts";
+import type { Generation__Output, Generation as Message } from "../proto/gen/gitaly_gossip/v1/Generation.ts";
 import type { Pack__Output } from "../proto/gen/gitaly_gossip/v1/Pack.ts";
 import { messageCodec } from "../proto/index.ts";
 import type { Artifact, Generation, Pack } from "./generation.ts";
@@ -70,7 +70,8 @@ export function decodeGeneration(bytes: Uint8Array, expected: { n: number; path?
   checkPath(message.path);
   const state = message.state === "STATE_LIVE" ? "live" : message.state === "STATE_DELETED" ? "deleted" : undefined;
   ensure(state !== undefined, "state is unknown");
-  const objectFormat = message.objectFormat === "OBJECT_FORMAT_SHA1" ? "sha1" : message.objectFormat === "OBJECT_FORMAT_SHA256" ? "sha256" : undefined;
+  const objectFormat =
+    message.objectFormat === "OBJECT_FORMAT_SHA1" ? "sha1" : message.objectFormat === "OBJECT_FORMAT_SHA256" ? "sha256" : undefined;
   ensure(objectFormat !== undefined, "object format is unknown");
   const head = message.head.toString("latin1");
   ensure(isRefName(head), "HEAD names no reference");

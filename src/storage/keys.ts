@@ -3,7 +3,9 @@ import { CodedError } from "../base/index.ts";
 
 const maxEncodedLength = 150;
 const idPattern = "[0-9a-f]{32}";
-const artifactPattern = new RegExp(`^(${idPattern})\\.(0|[1-9][0-9]{0,15})\\.(${idPattern})\\.([0-9a-f]{64})\\.(pack|idx|rev|bitmap|refs)$`);
+const artifactPattern = new RegExp(
+  `^(${idPattern})\\.(0|[1-9][0-9]{0,15})\\.(${idPattern})\\.([0-9a-f]{64})\\.(pack|idx|rev|bitmap|refs)$`,
+);
 const slotPattern = /^[0-9a-f]{14}$/;
 
 /** What an artifact holds, as the end of its name. */

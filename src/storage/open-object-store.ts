@@ -17,7 +17,11 @@ export interface OpenObjectStoreDeps {
  * Opens the store a url names: `file:///DIR` or `s3://BUCKET/PREFIX?endpoint=…&region=…&forcePathStyle=true`. A bucket is not asked anything yet.
  * Errors: `bad_config`; for a directory `store_unavailable`.
  */
-export async function openObjectStore(url: string, deps: OpenObjectStoreDeps, options: Partial<ManagedStoreOptions> = {}): Promise<ObjectStore> {
+export async function openObjectStore(
+  url: string,
+  deps: OpenObjectStoreDeps,
+  options: Partial<ManagedStoreOptions> = {},
+): Promise<ObjectStore> {
   return new ManagedStore(await openDriver(url, deps), { ...defaultManagedStoreOptions, ...options }, deps);
 }
 

@@ -77,10 +77,10 @@ export class PackedRefTable implements RefTable {
     const start = this.#starts[at] as number;
     const nameStart = start + this.#oidLength + 1;
     const end = this.#bytes.indexOf(LF, nameStart);
-    const oid = this.#bytes.latin1Slice(start, start + this.#oidLength);
-    const name = this.#bytes.latin1Slice(nameStart, end);
+    const oid = this.#bytes.toString("latin1", start, start + this.#oidLength);
+    const name = this.#bytes.toString("latin1", nameStart, end);
     if (this.#bytes[end + 1] !== CARET) return { name, oid };
-    return { name, oid, peeled: this.#bytes.latin1Slice(end + 2, end + 2 + this.#oidLength) };
+    return { name, oid, peeled: this.#bytes.toString("latin1", end + 2, end + 2 + this.#oidLength) };
   }
 
   /** The text of the refs at positions `from` to `to` (exclusive), with their peeled lines. */
@@ -118,7 +118,7 @@ export function parseRefTable(bytes: Uint8Array, format: ObjectFormat): PackedRe
     } else {
       const name = at + hexLength + 1;
       ensure(end > name + 5 && text[name - 1] === SPACE && isHex(text, at, name - 1), "line is malformed", at);
-      ensure(isPrintable(text, name, end) && text.latin1Slice(name, name + 5) === "refs/", "name is malformed", at);
+      ensure(isPrintable(text, name, end) && text.toString("latin1", name, name + 5) === "refs/", "name is malformed", at);
       ensure(starts.length === 0 || text.compare(text, lastName, lastEnd, name, end) > 0, "names are not in order", at);
       starts.push(at);
       lastName = name;

@@ -94,7 +94,11 @@ export class S3Store implements ObjectStore {
       };
       if (answer.ContentLength === undefined) {
         await close();
-        throw new CodedError("store_unavailable", "the object store did not say how long the object is", { op: "get", key, transient: true });
+        throw new CodedError("store_unavailable", "the object store did not say how long the object is", {
+          op: "get",
+          key,
+          transient: true,
+        });
       }
       return { sizeBytes: answer.ContentLength, body: translated(body, key, signal), [Symbol.asyncDispose]: close };
     } catch (error) {
