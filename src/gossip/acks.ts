@@ -1,0 +1,42 @@
+import type { Random } from "../base/index.ts";
+
+export interface AckHandler {
+  onAck(): void;
+  onNack(): void;
+}
+
+/** Who waits for which answer. Numbers start anywhere, so that a stranger cannot guess them. */
+export class Acks {
+  readonly #handlers = new Map<number, AckHandler>();
+  #next: number;
+
+  constructor(random: Random) {
+    this.#next = random.int(0x7fffffff) + 1;
+  }
+
+  /** A number for a new question; answers to it reach `handler` until {@link forget}. */
+  expect(handler: AckHandler): number {
+    this.#next = this.#next >= 0xffffffff ? 1 : this.#next + 1;
+    this.#handlers.set(this.#next, handler);
+    return this.#next;
+  }
+
+  /** A number that no answer is awaited for. */
+  number(): number {
+    const seqNo = this.expect({ onAck: () => {}, onNack: () => {} });
+    this.forget(seqNo);
+    return seqNo;
+  }
+
+  forget(seqNo: number): void {
+    this.#handlers.delete(seqNo);
+  }
+
+  ack(seqNo: number): void {
+    this.#handlers.get(seqNo)?.onAck();
+  }
+
+  nack(seqNo: number): void {
+    this.#handlers.get(seqNo)?.onNack();
+  }
+}

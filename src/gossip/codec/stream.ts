@@ -1,0 +1,167 @@
+import type { Random } from "../../base/index.ts";
+import { compressMessage, expandMessage } from "./compress.ts";
+import { decrypt, encrypt, encryptionOverheadBytes } from "./encryption.ts";
+import { Fields } from "./fields.ts";
+import { labelHeader, stripLabel } from "./label.ts";
+import { codecLimits } from "./limits.ts";
+import { messageType, type StreamMessage } from "./message.ts";
+import { complete, IncompleteError, MsgpackReader } from "./msgpack-reader.ts";
+import { encodeStruct } from "./msgpack-writer.ts";
+import type { Envelope } from "./packet.ts";
+import { ackFields, ackFrom, encodePacketMessage, encodeTyped, pingFields, pingFrom } from "./packet-message.ts";
+import { protocolError } from "./protocol-error.ts";
+import { encodePushPull, PushPullParser } from "./push-pull-message.ts";
+
+const frameHeadBytes = 5;
+
+/** A message with its type byte, as it stands in a stream. */
+function encodeStreamMessage(message: StreamMessage): Buffer {
+  switch (message.type) {
+    case "ping":
+    case "ack":
+      return encodePacketMessage(message);
+    case "error":
+      return encodeTyped(messageType.error, { Error: message.error });
+    case "user":
+      return Buffer.concat([Buffer.of(messageType.user), encodeStruct({ UserMsgLen: message.payload.length }), message.payload]);
+    case "pushPull":
+      return encodePushPull(message);
+  }
+}
+
+/** All bytes that one side of a stream sends. Only the side that dialled sends the label header. */
+export function sealStream(
+  message: StreamMessage,
+  options: Envelope & { readonly compress: boolean; readonly dialled: boolean },
+  random: Random,
+): Uint8Array {
+  let frame = encodeStreamMessage(message);
+  if (options.compress) frame = compressMessage(frame);
+  const [key] = options.keys;
+  if (key) {
+    const head = frameHead(frame.length + encryptionOverheadBytes);
+    frame = Buffer.concat([head, encrypt(frame, key, Buffer.concat([head, Buffer.from(options.label, "utf8")]), random)]);
+  }
+  return options.dialled ? Buffer.concat([labelHeader(options.label), frame]) : frame;
+}
+
+function frameHead(sizeBytes: number): Buffer {
+  const head = Buffer.alloc(frameHeadBytes);
+  head[0] = messageType.encrypt;
+  head.writeUInt32BE(sizeBytes, 1);
+  return head;
+}
+
+/** Collects the bytes of one stream until the one message that it carries is whole. */
+export class StreamReader {
+  readonly #envelope: Envelope;
+  #expectLabel: boolean;
+  #buffer = Buffer.alloc(0);
+  #size = 0;
+  #start = 0;
+  #pushPull: PushPullParser | undefined;
+
+  /** `dialled`: this side opened the stream, so the peer sends no label header. */
+  constructor(envelope: Envelope, dialled: boolean) {
+    this.#envelope = envelope;
+    this.#expectLabel = !dialled;
+  }
+
+  /** Takes the next bytes; returns the message once it is complete. Errors: `protocol_error`. */
+  push(chunk: Uint8Array): StreamMessage | undefined {
+    this.#append(chunk);
+    try {
+      return this.#read();
+    } catch (error) {
+      if (error instanceof IncompleteError) return undefined;
+      throw error;
+    }
+  }
+
+  #append(chunk: Uint8Array): void {
+    const needed = this.#size + chunk.length;
+    if (needed > codecLimits.streamBytes * 2) throw protocolError("a stream is too long", { sizeBytes: needed });
+    if (needed > this.#buffer.length) {
+      const larger = Buffer.alloc(Math.max(needed, this.#buffer.length * 2, 1024));
+      this.#buffer.copy(larger, 0, 0, this.#size);
+      this.#buffer = larger;
+    }
+    this.#buffer.set(chunk, this.#size);
+    this.#size = needed;
+  }
+
+  #read(): StreamMessage {
+    let bytes = this.#buffer.subarray(this.#start, this.#size);
+    if (this.#expectLabel) {
+      const rest = stripLabel(bytes, this.#envelope.label);
+      if (!rest) throw new IncompleteError();
+      this.#expectLabel = false;
+      this.#start += bytes.length - rest.length;
+      bytes = this.#buffer.subarray(this.#start, this.#size);
+    }
+    const isEncrypted = bytes[0] === messageType.encrypt;
+    if (bytes.length === 0) throw new IncompleteError();
+    if (isEncrypted !== this.#envelope.keys.length > 0) {
+      throw protocolError(isEncrypted ? "an encrypted stream, and no key is set" : "a stream in plaintext, and a key is set", {
+        reason: "decrypt",
+      });
+    }
+    if (!isEncrypted) return this.#readPlain(bytes);
+    const plain = this.#decryptFrame(bytes);
+    return complete(() => readWhole(plain));
+  }
+
+  #decryptFrame(bytes: Buffer): Buffer {
+    if (bytes.length < frameHeadBytes) throw new IncompleteError();
+    const length = bytes.readUInt32BE(1);
+    if (length > codecLimits.streamBytes) throw protocolError("a frame is too long", { sizeBytes: length });
+    if (bytes.length < frameHeadBytes + length) throw new IncompleteError();
+    const additional = Buffer.concat([bytes.subarray(0, frameHeadBytes), Buffer.from(this.#envelope.label, "utf8")]);
+    return decrypt(bytes.subarray(frameHeadBytes, frameHeadBytes + length), this.#envelope.keys, additional);
+  }
+
+  #readPlain(bytes: Buffer): StreamMessage {
+    if (this.#pushPull) return this.#readPushPull(bytes, this.#pushPull, 0);
+    if (bytes[0] === messageType.compress) {
+      const message = expandMessage(bytes.subarray(1), codecLimits.streamExpandedBytes);
+      return complete(() => readBody(message));
+    }
+    if (bytes[0] !== messageType.pushPull) return readBody(bytes);
+    this.#pushPull = new PushPullParser();
+    this.#start++;
+    return this.#readPushPull(bytes, this.#pushPull, 1);
+  }
+
+  #readPushPull(bytes: Buffer, parser: PushPullParser, offset: number): StreamMessage {
+    // What is understood is not read again when more arrives.
+    const base = this.#start - offset;
+    return parser.read(new MsgpackReader(bytes, offset), (consumed) => {
+      this.#start = base + consumed;
+    });
+  }
+}
+
+function readWhole(bytes: Uint8Array): StreamMessage {
+  if (bytes[0] === messageType.compress) return readBody(expandMessage(bytes.subarray(1), codecLimits.streamExpandedBytes));
+  return readBody(bytes);
+}
+
+function readBody(bytes: Uint8Array): StreamMessage {
+  const reader = new MsgpackReader(bytes, 1);
+  switch (bytes[0]) {
+    case messageType.ping:
+      return pingFrom(new Fields(reader.struct(pingFields)));
+    case messageType.ack:
+      return ackFrom(new Fields(reader.struct(ackFields)));
+    case messageType.error:
+      return { type: "error", error: new Fields(reader.struct(["Error"])).text("Error") };
+    case messageType.user: {
+      const length = new Fields(reader.struct(["UserMsgLen"])).unsigned("UserMsgLen", codecLimits.streamBytes);
+      return { type: "user", payload: Uint8Array.from(reader.raw(length)) };
+    }
+    case messageType.pushPull:
+      return new PushPullParser().read(reader, () => {});
+    default:
+      throw protocolError("an unknown message type in a stream", { type: bytes[0] });
+  }
+}

@@ -1,0 +1,397 @@
+import { type Clock, CodedError, linkSignals, type Random, shuffle, startDeadline } from "../base/index.ts";
+import type { Logger, Metrics } from "../observability/index.ts";
+import { Acks } from "./acks.ts";
+import { bytesToIp, formatAddress, type GossipAddress } from "./address.ts";
+import { Awareness } from "./awareness.ts";
+import { BroadcastQueue, retransmitLimit } from "./broadcast-queue.ts";
+import type { ClusterGuard } from "./cluster-guard.ts";
+import type { PacketMessage, PushNodeState, Source } from "./codec/message.ts";
+import type { Envelope } from "./codec/packet.ts";
+import { encodePacketMessage } from "./codec/packet-message.ts";
+import { type GossipMetrics, gossipMetrics } from "./gossip-metrics.ts";
+import { Joiner } from "./joiner.ts";
+import type { Member, PeerView } from "./member.ts";
+import type { MemberEvent, MemberRecord } from "./member-event.ts";
+import type { GossipTuning } from "./options.ts";
+import { PacketIo } from "./packet-io.ts";
+import { PathWarnings } from "./path-warnings.ts";
+import { pushPullScale, runPeriodically } from "./periodic.ts";
+import { Prober } from "./probe.ts";
+import { ProbeHelper } from "./probe-helper.ts";
+import { PushPull } from "./push-pull.ts";
+import { Rejoiner } from "./rejoin.ts";
+import { type Effect, MembershipState, type NodeRecord, type StateEvent } from "./state.ts";
+import { SuspicionTimers } from "./suspicion-timers.ts";
+import type { Transport } from "./transport.ts";
+import { checkMeta, maxMetaBytes } from "./wire-checks.ts";
+
+export interface GossipMemberOptions {
+  readonly name: string;
+  readonly address: Uint8Array;
+  readonly port: number;
+  readonly meta: Uint8Array;
+  readonly envelope: Envelope;
+  readonly tuning: GossipTuning;
+}
+
+export interface GossipMemberDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly transport: Transport;
+  readonly guard: ClusterGuard;
+}
+
+const maxQueueEntries = 4096;
+/** {@link GossipMember.close} leaves for at most this long. */
+const closeTimeoutMs = 5000;
+
+/** Connects the rules of {@link MembershipState} with time and the network. */
+export class GossipMember implements Member {
+  readonly name: string;
+  readonly #tuning: GossipTuning;
+  readonly #deps: GossipMemberDeps;
+  readonly #state: MembershipState;
+  readonly #queue: BroadcastQueue;
+  readonly #awareness: Awareness;
+  readonly #metrics: GossipMetrics;
+  readonly #io: PacketIo;
+  readonly #acks: Acks;
+  readonly #helper: ProbeHelper;
+  readonly #suspicions: SuspicionTimers;
+  readonly #pushPull: PushPull;
+  readonly #joiner: Joiner;
+  readonly #rejoiner: Rejoiner;
+  readonly #warnings: PathWarnings;
+  readonly #listeners = new Set<(event: MemberEvent) => void>();
+  readonly #life = new AbortController();
+  readonly #gossiping: Promise<void>;
+  /** Probing, full exchanges and rejoining: what a member does that has not left. */
+  #activity: { readonly stop: AbortController; readonly prober: Prober; readonly ended: Promise<unknown> };
+  #onLeaveSent: (() => void) | undefined;
+  #closing: Promise<void> | undefined;
+  #destroying: Promise<void> | undefined;
+
+  constructor(options: GossipMemberOptions, deps: GossipMemberDeps) {
+    const { name, envelope, tuning } = options;
+    const { clock, random, transport, guard } = deps;
+    this.name = name;
+    this.#tuning = tuning;
+    this.#deps = deps;
+    this.#state = new MembershipState({ ...tuning, ...options, acceptMeta: guard.acceptMeta.bind(guard) }, clock.monotonic());
+    this.#queue = new BroadcastQueue({ retransmitMultiplier: tuning.retransmitMultiplier, maxEntries: maxQueueEntries });
+    this.#awareness = new Awareness(tuning.awarenessMaxMultiplier);
+    this.#metrics = gossipMetrics(deps.metrics, {
+      countByState: () => this.#countByState(),
+      queueLength: () => this.#queue.size,
+      healthScore: () => this.#awareness.score,
+    });
+    const clusterSize = () => this.#state.nodes.length;
+    this.#io = new PacketIo({ ...tuning, envelope }, { transport, random, queue: this.#queue, metrics: this.#metrics, clusterSize });
+    this.#acks = new Acks(random);
+    this.#warnings = new PathWarnings(deps);
+    const source = () => this.#source();
+    const send = this.#io.send.bind(this.#io);
+    this.#helper = new ProbeHelper(tuning, { clock, acks: this.#acks, source, send });
+    this.#suspicions = new SuspicionTimers(
+      { stallMs: tuning.probeTimeoutMs / 2, graceMs: tuning.probeIntervalMs },
+      {
+        clock,
+        afterPoll: transport.afterPoll.bind(transport),
+        onExpired: (node, incarnation) => this.#apply({ type: "suspicionExpired", node, incarnation }),
+      },
+    );
+    this.#pushPull = new PushPull(
+      { ...tuning, name, envelope },
+      {
+        ...deps,
+        metrics: this.#metrics,
+        localNodes: () => this.#state.nodes.map(toPushNodeState),
+        source,
+        pingNumber: () => this.#acks.number(),
+        merge: (nodes) => this.#apply({ type: "merge", nodes }),
+        onUserMessage: (payload) => this.#emit({ type: "message", payload }),
+      },
+    );
+    const succeed = (incarnation: number) => this.#apply({ type: "succeed", incarnation });
+    this.#joiner = new Joiner({ clock, random, transport, pushPull: this.#pushPull, own: () => this.#state.own, succeed });
+    this.#rejoiner = this.#createRejoiner();
+    transport.start({
+      onPacket: (bytes, from) => this.#onPacket(bytes, from),
+      onStream: (stream) => this.#pushPull.serve(stream, this.#life.signal),
+    });
+    this.#gossiping = runPeriodically(
+      clock,
+      this.#life.signal,
+      () => tuning.gossipIntervalMs,
+      () => this.#gossip(),
+    );
+    this.#activity = this.#startActivity();
+  }
+
+  get address(): GossipAddress {
+    const { address, port } = this.#state.own;
+    return { host: bytesToIp(address) ?? "", port };
+  }
+
+  members(): readonly MemberRecord[] {
+    return this.#state.nodes;
+  }
+
+  async join(addresses: readonly GossipAddress[], signal: AbortSignal): Promise<number> {
+    this.#life.signal.throwIfAborted();
+    if (this.#state.leaving) {
+      await this.#stopActivity();
+      this.#apply({ type: "rejoin" });
+      this.#activity = this.#startActivity();
+    }
+    for (const address of addresses) this.#rejoiner.addSeed(address);
+    using linked = linkSignals(signal, this.#life.signal);
+    return await this.#joiner.join(addresses, linked.signal);
+  }
+
+  setMeta(meta: Uint8Array): void {
+    checkMeta(meta);
+    this.#apply({ type: "setMeta", meta: Uint8Array.from(meta) });
+  }
+
+  broadcast(payload: Uint8Array): void {
+    if (payload.length > maxMetaBytes) {
+      throw new CodedError("limit_exceeded", "a user message is longer than 512 bytes", { sizeBytes: payload.length });
+    }
+    this.#queue.queueUser(encodePacketMessage({ type: "user", payload }));
+  }
+
+  async leave(signal: AbortSignal): Promise<void> {
+    if (this.#state.leaving || this.#life.signal.aborted) return;
+    const hasPeers = this.#state.nodes.some(({ name, state }) => name !== this.name && state === "alive");
+    const sent = new Promise<void>((resolve) => {
+      this.#onLeaveSent = resolve;
+    });
+    this.#apply({ type: "leave" });
+    await this.#stopActivity();
+    if (!hasPeers || this.#state.nameLost) return;
+    using linked = linkSignals(signal, this.#life.signal);
+    // Twice the rounds that the message needs: in a small cluster a round reaches fewer than it could.
+    const rounds = 2 * Math.max(1, retransmitLimit(this.#tuning.retransmitMultiplier, this.#state.nodes.length));
+    const waiting = this.#deps.clock.sleep(rounds * this.#tuning.gossipIntervalMs, linked.signal);
+    await Promise.race([sent, waiting.catch(() => {})]);
+  }
+
+  subscribe(listener: (event: MemberEvent) => void): Disposable {
+    this.#listeners.add(listener);
+    return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
+  }
+
+  async queryMembers(address: GossipAddress, signal: AbortSignal): Promise<PeerView> {
+    const [host = address.host] = await this.#deps.transport.resolve(address.host, signal);
+    const { nodes, userState } = await this.#pushPull.query({ host, port: address.port }, signal);
+    const members = nodes.map(({ address: bytes, versions: _, ...node }) => ({ ...node, host: bytesToIp(bytes) ?? "" }));
+    return { members, userState };
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#leaveAndDestroy();
+    return this.#closing;
+  }
+
+  destroy(): Promise<void> {
+    this.#destroying ??= this.#destroy();
+    return this.#destroying;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #leaveAndDestroy(): Promise<void> {
+    using deadline = startDeadline(this.#deps.clock, closeTimeoutMs, this.#life.signal);
+    await this.leave(deadline.signal);
+    await this.destroy();
+  }
+
+  async #destroy(): Promise<void> {
+    this.#life.abort(new CodedError("cancelled", "the gossip member is closed"));
+    this.#helper[Symbol.dispose]();
+    this.#suspicions[Symbol.dispose]();
+    await Promise.all([this.#stopActivity(), this.#gossiping, this.#deps.transport.close()]);
+  }
+
+  #createRejoiner(): Rejoiner {
+    const { transport, logger } = this.#deps;
+    return new Rejoiner(this.#tuning, {
+      ...this.#deps,
+      nodes: () => this.#state.nodes,
+      self: () => this.address,
+      resolve: transport.resolve.bind(transport),
+      synchronize: (to, signal) => this.#pushPull.synchronize(to, true, signal),
+      onAttempt: (to, error) => {
+        const fields = { address: formatAddress(to), error };
+        if (error === undefined) logger.info("reached a lost gossip peer", fields);
+        else if (CodedError.is(error, "cluster_mismatch")) logger.warn("a gossip peer belongs to another cluster", fields);
+        else logger.debug("a lost gossip peer does not answer", fields);
+      },
+    });
+  }
+
+  #startActivity() {
+    const { clock, random, transport } = this.#deps;
+    const stop = new AbortController();
+    const prober = new Prober(
+      { ...this.#tuning, name: this.name },
+      {
+        clock,
+        random,
+        acks: this.#acks,
+        awareness: this.#awareness,
+        metrics: this.#metrics,
+        nodes: () => this.#state.nodes,
+        node: (name) => this.#state.node(name),
+        source: () => this.#source(),
+        send: this.#io.send.bind(this.#io),
+        streamPing: (node, signal) => this.#pushPull.ping(node.name, node, signal),
+        afterPoll: transport.afterPoll.bind(transport),
+        onFailed: ({ name, incarnation }) => this.#apply({ type: "suspect", node: name, incarnation, from: this.name }),
+        onAnsweredOverStream: (node) => this.#warnings.overStreamOnly(node),
+        onRoundEnd: () => this.#apply({ type: "reap", olderThanMs: this.#tuning.gossipToTheDeadMs }),
+      },
+    );
+    const { pushPullIntervalMs } = this.#tuning;
+    let staggerMs = random.int(pushPullIntervalMs);
+    const nextPushPullMs = () => {
+      const delayMs = pushPullIntervalMs * pushPullScale(this.#state.nodes.length) + staggerMs;
+      staggerMs = 0;
+      return delayMs;
+    };
+    const ended = Promise.all([
+      runPeriodically(clock, stop.signal, nextPushPullMs, () => this.#pushPullRound(stop.signal)),
+      this.#rejoiner.run(stop.signal),
+    ]);
+    return { stop, prober, ended };
+  }
+
+  async #stopActivity(): Promise<void> {
+    this.#activity.prober[Symbol.dispose]();
+    this.#activity.stop.abort(new CodedError("cancelled", "the gossip member left"));
+    await this.#activity.ended;
+  }
+
+  async #pushPullRound(signal: AbortSignal): Promise<void> {
+    const peers = this.#state.nodes.filter(({ name, state }) => name !== this.name && state === "alive");
+    const peer = peers[peers.length === 0 ? 0 : this.#deps.random.int(peers.length)];
+    if (!peer) return;
+    try {
+      await this.#pushPull.synchronize(peer, false, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#deps.logger.debug("a full exchange of gossip failed", { peer: peer.name, error });
+    }
+  }
+
+  #gossip(): void {
+    if (this.#queue.size === 0) return;
+    const nowMs = this.#deps.clock.monotonic();
+    const { gossipNodes, gossipToTheDeadMs } = this.#tuning;
+    const targets = this.#state.nodes.filter(
+      ({ name, state, changedAtMs }) =>
+        name !== this.name && (state === "alive" || state === "suspect" || (state === "dead" && nowMs - changedAtMs <= gossipToTheDeadMs)),
+    );
+    for (const target of shuffle(this.#deps.random, targets).slice(0, gossipNodes)) this.#io.send(target, [], target.versions);
+  }
+
+  #onPacket(bytes: Uint8Array, from: GossipAddress): void {
+    if (this.#life.signal.aborted) return;
+    for (const message of this.#io.open(bytes)) this.#onMessage(message, from);
+  }
+
+  #onMessage(message: PacketMessage, from: GossipAddress) {
+    switch (message.type) {
+      case "ping":
+        if (message.node !== "" && message.node !== this.name) return this.#metrics.dropped.add(1, { reason: "wrong_node" });
+        return this.#io.send(replyAddress(message.source, from), [{ type: "ack", seqNo: message.seqNo, payload: null }]);
+      case "indirectPing":
+        return this.#helper.serve(message, replyAddress(message.source, from));
+      case "ack":
+        return this.#acks.ack(message.seqNo);
+      case "nack":
+        return this.#acks.nack(message.seqNo);
+      case "user":
+        return this.#emit({ type: "message", payload: message.payload });
+      default:
+        return this.#apply(message);
+    }
+  }
+
+  #apply(event: StateEvent): void {
+    if (this.#life.signal.aborted) return;
+    const effects = this.#state.apply(event, this.#deps.clock.monotonic());
+    for (const effect of effects) this.#perform(effect);
+    // Listeners come last: they see the new view and may call back.
+    for (const effect of effects) if (effect.kind === "event") this.#emit(effect.event);
+  }
+
+  #perform(effect: Effect) {
+    switch (effect.kind) {
+      case "broadcast": {
+        const { message } = effect;
+        const isOwnLeave = message.type === "dead" && message.node === this.name;
+        return this.#queue.queueSystem(message.node, encodePacketMessage(message), isOwnLeave ? () => this.#onLeaveSent?.() : undefined);
+      }
+      case "send":
+        return this.#io.send({ host: bytesToIp(effect.to.address) ?? "", port: effect.to.port }, [effect.message]);
+      case "armSuspicion":
+        return this.#suspicions.arm(effect.node, effect.incarnation, effect.delayMs);
+      case "disarmSuspicion":
+        return this.#suspicions.disarm(effect.node);
+      case "refuted":
+        this.#awareness.add(1);
+        return this.#metrics.refutations.add();
+      case "forgotten":
+        return effect.record.state === "dead" ? this.#rejoiner.remember(effect.record) : undefined;
+      case "dropped":
+        return this.#metrics.dropped.add(1, { reason: effect.reason });
+      case "event":
+        return;
+    }
+  }
+
+  #emit(event: MemberEvent): void {
+    this.#metrics.events.add(1, { type: event.type });
+    if (event.type === "conflict") {
+      const fields = { name: event.member.name, kept: formatAddress(event.member), other: event.other, lost: event.lost };
+      this.#deps.logger.error("two live nodes use one name", fields);
+    } else if (event.type !== "message") {
+      const { member, from, reason } = event;
+      this.#deps.logger.info(`gossip member ${event.type}`, { member: member.name, address: formatAddress(member), from, reason });
+    }
+    for (const listener of [...this.#listeners]) {
+      try {
+        listener(event);
+      } catch (error) {
+        this.#deps.logger.error("a gossip listener failed", { error });
+      }
+    }
+  }
+
+  #source(): Source {
+    const { address, port, node } = this.#state.own;
+    return { address, port, node };
+  }
+
+  #countByState(): Record<string, number> {
+    const counts = { alive: 0, suspect: 0, dead: 0, left: 0 };
+    for (const { state } of this.#state.nodes) counts[state]++;
+    return counts;
+  }
+}
+
+/** Where an answer goes: the address that the sender advertises, which may differ from where the packet came from. */
+function replyAddress(source: Source, from: GossipAddress): GossipAddress {
+  const host = bytesToIp(source.address);
+  return host === undefined || source.port === 0 ? from : { host, port: source.port };
+}
+
+function toPushNodeState({ name, address, port, meta, incarnation, state, versions }: NodeRecord): PushNodeState {
+  return { name, address, port, meta, incarnation, state, versions };
+}

@@ -1,0 +1,113 @@
+import type { Clock, Random } from "../base/index.ts";
+import { formatAddress, type GossipAddress } from "./address.ts";
+import { runPeriodically } from "./periodic.ts";
+import type { NodeRecord } from "./state.ts";
+
+export interface RejoinOptions {
+  readonly rejoinIntervalMs: number;
+  readonly rejoinMemoryMs: number;
+}
+
+export interface RejoinDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly nodes: () => readonly NodeRecord[];
+  readonly self: () => GossipAddress;
+  readonly resolve: (host: string, signal: AbortSignal) => Promise<readonly string[]>;
+  /** Exchanges views with the peer. */
+  readonly synchronize: (to: GossipAddress, signal: AbortSignal) => Promise<void>;
+  readonly onAttempt: (to: GossipAddress, error: unknown) => void;
+}
+
+/** Members that are remembered after they were forgotten by the view. */
+const maxPeers = 1024;
+const firstDelayMs = 1000;
+
+/**
+ * Tries, at a low rate and for a long time, to reach who is lost: addresses that this node was told to join through, and
+ * members that failed. So partitions heal that lasted longer than the view's memory, and any order of starts ends in one cluster.
+ */
+export class Rejoiner {
+  readonly #options: RejoinOptions;
+  readonly #deps: RejoinDeps;
+  readonly #seeds = new Map<string, GossipAddress>();
+  readonly #peers = new Map<string, { address: GossipAddress; untilMs: number }>();
+  #aloneDelayMs = firstDelayMs;
+
+  constructor(options: RejoinOptions, deps: RejoinDeps) {
+    this.#options = options;
+    this.#deps = deps;
+  }
+
+  /** An address to join through; kept for ever. */
+  addSeed(address: GossipAddress): void {
+    this.#seeds.set(formatAddress(address), address);
+    this.#aloneDelayMs = firstDelayMs;
+  }
+
+  /** A failed member that the view forgets. */
+  remember(record: NodeRecord): void {
+    const { host, port } = record;
+    this.#peers.delete(record.name);
+    this.#peers.set(record.name, { address: { host, port }, untilMs: this.#deps.clock.monotonic() + this.#options.rejoinMemoryMs });
+    const oldest = this.#peers.keys().next().value;
+    if (this.#peers.size > maxPeers && oldest !== undefined) this.#peers.delete(oldest);
+  }
+
+  /** Runs until the signal aborts. Never rejects. */
+  run(signal: AbortSignal): Promise<void> {
+    return runPeriodically(
+      this.#deps.clock,
+      signal,
+      () => this.#nextDelayMs(),
+      () => this.#attempt(signal),
+    );
+  }
+
+  /** Quickly at first while there is nobody at all, else at the low rate; with jitter, so that nodes do not act in step. */
+  #nextDelayMs(): number {
+    const jitter = 0.5 + this.#deps.random.float();
+    const isAlone = !this.#deps.nodes().some((node) => node.state === "alive" && !isAt(node, this.#deps.self()));
+    if (!isAlone) this.#aloneDelayMs = firstDelayMs;
+    const delayMs = isAlone ? Math.min(this.#aloneDelayMs, this.#options.rejoinIntervalMs) : this.#options.rejoinIntervalMs;
+    if (isAlone) this.#aloneDelayMs = Math.min(this.#aloneDelayMs * 2, this.#options.rejoinIntervalMs);
+    return delayMs * jitter;
+  }
+
+  async #attempt(signal: AbortSignal): Promise<void> {
+    const candidates = await this.#candidates(signal);
+    const to = candidates[candidates.length === 0 ? 0 : this.#deps.random.int(candidates.length)];
+    if (!to) return;
+    try {
+      await this.#deps.synchronize(to, signal);
+      this.#deps.onAttempt(to, undefined);
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#deps.onAttempt(to, error);
+    }
+  }
+
+  async #candidates(signal: AbortSignal): Promise<GossipAddress[]> {
+    const nowMs = this.#deps.clock.monotonic();
+    const nodes = this.#deps.nodes();
+    for (const [name, { untilMs }] of this.#peers) {
+      const found = nodes.find((node) => node.name === name);
+      if (untilMs <= nowMs || (found && found.state !== "dead")) this.#peers.delete(name);
+    }
+    const lost = nodes.filter(({ state }) => state === "dead").map(({ host, port }) => ({ host, port }));
+    const seeds: GossipAddress[] = [];
+    for (const { host, port } of this.#seeds.values()) {
+      const hosts = await this.#deps.resolve(host, signal).catch(() => []);
+      signal.throwIfAborted();
+      seeds.push(...hosts.map((each) => ({ host: each, port })));
+    }
+    const present = (address: GossipAddress) =>
+      isAt(this.#deps.self(), address) ||
+      this.#deps.nodes().some((node) => node.state !== "dead" && node.state !== "left" && isAt(node, address));
+    return [...lost, ...[...this.#peers.values()].map(({ address }) => address), ...seeds].filter((address) => !present(address));
+  }
+}
+
+function isAt(a: GossipAddress, b: GossipAddress): boolean {
+  return a.host === b.host && a.port === b.port;
+}

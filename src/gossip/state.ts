@@ -1,0 +1,398 @@
+import { bytesToIp, compareAddresses, formatAddress } from "./address.ts";
+import type { AliveMessage, DeadMessage, NodeState, PushNodeState, SuspectMessage } from "./codec/message.ts";
+import type { MemberEvent, MemberRecord } from "./member-event.ts";
+import { remainingSuspicionMs, type SuspicionBounds, suspicionBounds } from "./suspicion.ts";
+import { checkIncarnation, checkNode, normalVersions, ownVersions } from "./wire-checks.ts";
+
+export interface StateOptions {
+  readonly name: string;
+  readonly address: Uint8Array;
+  readonly port: number;
+  readonly meta: Uint8Array;
+  readonly suspicionMultiplier: number;
+  readonly suspicionMaxMultiplier: number;
+  readonly probeIntervalMs: number;
+  /** False: the node belongs to another cluster. */
+  readonly acceptMeta: (name: string, meta: Uint8Array) => boolean;
+}
+
+/** What is known of one node. Replaced, never changed. */
+export interface NodeRecord extends MemberRecord {
+  readonly address: Uint8Array;
+  readonly versions: Uint8Array;
+  readonly changedAtMs: number;
+}
+
+interface Suspicion {
+  readonly bounds: SuspicionBounds;
+  readonly startedAtMs: number;
+  readonly originator: string;
+  readonly confirmedBy: Set<string>;
+}
+
+export type Claim = AliveMessage | SuspectMessage | DeadMessage;
+
+export type StateEvent =
+  | Claim
+  | { readonly type: "merge"; readonly nodes: readonly PushNodeState[] }
+  | { readonly type: "suspicionExpired"; readonly node: string; readonly incarnation: number }
+  | { readonly type: "setMeta"; readonly meta: Uint8Array }
+  /** The name's earlier life had this incarnation and does not answer any more. */
+  | { readonly type: "succeed"; readonly incarnation: number }
+  | { readonly type: "leave" }
+  | { readonly type: "rejoin" }
+  | { readonly type: "reap"; readonly olderThanMs: number };
+
+export type Effect =
+  | { readonly kind: "broadcast"; readonly message: Claim }
+  | { readonly kind: "send"; readonly to: { readonly address: Uint8Array; readonly port: number }; readonly message: Claim }
+  | { readonly kind: "event"; readonly event: MemberEvent }
+  | { readonly kind: "armSuspicion"; readonly node: string; readonly incarnation: number; readonly delayMs: number }
+  | { readonly kind: "disarmSuspicion"; readonly node: string }
+  | { readonly kind: "refuted" }
+  | { readonly kind: "forgotten"; readonly record: NodeRecord }
+  | { readonly kind: "dropped"; readonly reason: "invalid" | "cluster" };
+
+/** Answers to stale claims about one node, at most one in this time. */
+const answerIntervalMs = 500;
+const firstIncarnation = 1;
+
+/**
+ * The membership rules: an event goes in, the state moves on, effects come out. No clock, randomness or I/O; the time
+ * is an argument, and equal inputs give equal outputs.
+ */
+export class MembershipState {
+  readonly #options: StateOptions;
+  readonly #nodes = new Map<string, NodeRecord>();
+  readonly #suspicions = new Map<string, Suspicion>();
+  readonly #answeredAtMs = new Map<string, number>();
+  #own: AliveMessage;
+  #leaving = false;
+  /** Another node has the name; this one is silent about it. */
+  #nameLost = false;
+  #snapshot: readonly NodeRecord[] | undefined;
+  #effects: Effect[] = [];
+  #nowMs = 0;
+
+  constructor(options: StateOptions, nowMs: number) {
+    this.#options = options;
+    this.#nowMs = nowMs;
+    const { name, address, port, meta } = options;
+    this.#own = { type: "alive", node: name, incarnation: firstIncarnation, address, port, meta, versions: ownVersions };
+    this.#store(this.#own, "alive");
+  }
+
+  /** All nodes sorted by name, this one and the unforgotten dead included. The same array until something changes. */
+  get nodes(): readonly NodeRecord[] {
+    this.#snapshot ??= [...this.#nodes.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+    return this.#snapshot;
+  }
+
+  get leaving(): boolean {
+    return this.#leaving;
+  }
+
+  get nameLost(): boolean {
+    return this.#nameLost;
+  }
+
+  /** What this node says about itself. */
+  get own(): AliveMessage {
+    return this.#own;
+  }
+
+  node(name: string): NodeRecord | undefined {
+    return this.#nodes.get(name);
+  }
+
+  /** Applies one event at `nowMs` (monotonic). */
+  apply(event: StateEvent, nowMs: number): Effect[] {
+    this.#nowMs = nowMs;
+    this.#effects = [];
+    this.#dispatch(event);
+    return this.#effects;
+  }
+
+  #dispatch(event: StateEvent) {
+    switch (event.type) {
+      case "alive":
+        return this.#alive(event);
+      case "suspect":
+        return this.#suspect(event, event.from);
+      case "dead":
+        return this.#dead(event);
+      case "merge":
+        return event.nodes.forEach((node) => {
+          this.#mergeNode(node);
+        });
+      case "suspicionExpired":
+        return this.#suspicionExpired(event.node, event.incarnation);
+      case "setMeta":
+        return this.#setMeta(event.meta);
+      case "succeed":
+        return this.#refute(event.incarnation);
+      case "leave":
+        return this.#leave();
+      case "rejoin":
+        return this.#rejoin();
+      case "reap":
+        return this.#reap(event.olderThanMs);
+    }
+  }
+
+  #mergeNode(node: PushNodeState) {
+    const { name, incarnation, state } = node;
+    if (state === "alive") this.#alive({ ...node, type: "alive", node: name });
+    else if (state === "left") this.#dead({ type: "dead", incarnation, node: name, from: name });
+    else if (state === "dead" && this.#nameLost && name === this.#options.name) {
+      this.#dead({ type: "dead", incarnation, node: name, from: this.#options.name });
+    } else {
+      // A peer's "dead" is hearsay: the node gets the time to refute.
+      this.#suspect({ type: "suspect", incarnation, node: name, from: this.#options.name }, this.#options.name);
+    }
+  }
+
+  #alive(received: AliveMessage) {
+    if (!checkNode(received)) return this.#drop("invalid");
+    const message = { ...received, versions: normalVersions(received.versions) };
+    if (message.node === this.#options.name) return this.#aliveSelf(message);
+    if (!this.#options.acceptMeta(message.node, message.meta)) return this.#drop("cluster");
+    const known = this.#nodes.get(message.node);
+    if (!known) return this.#adopt(message, undefined);
+    const newer = message.incarnation > known.incarnation;
+    if (compareAddresses(message, known) === 0) {
+      if (newer) this.#adopt(message, known);
+      else if (known.state !== "alive") this.#accuse(known, message);
+      return;
+    }
+    if (known.state === "left" || (known.state !== "alive" && newer)) return this.#adopt(message, known);
+    if (known.state !== "alive") return this.#accuse(known, message);
+    this.#conflict(message, known);
+  }
+
+  /** Two addresses claim to be alive under one name: the higher incarnation wins, then the lower address. */
+  #conflict(message: AliveMessage, known: NodeRecord): void {
+    const wins = beats(message, known);
+    if (this.#mayAnswer(known.name)) {
+      const [winner, loser] = wins ? [message, aliveOf(known)] : [aliveOf(known), message];
+      this.#effects.push({ kind: "send", to: loser, message: winner }, { kind: "send", to: winner, message: loser });
+      if (message.incarnation === known.incarnation) this.#conflictEvent(winner, loser, false);
+    }
+    if (wins) this.#adopt(message, known);
+  }
+
+  #conflictEvent(winner: AliveMessage, loser: AliveMessage, lost: boolean): void {
+    const other = formatAddress({ host: bytesToIp(loser.address) ?? "", port: loser.port });
+    const member = this.#record(winner, "alive");
+    this.#effects.push({ kind: "event", event: { type: "conflict", member, from: winner.node, reason: "name", other, lost } });
+  }
+
+  #aliveSelf(message: AliveMessage) {
+    if (this.#leaving) return;
+    const own = this.#own;
+    if (compareAddresses(message, own) === 0) {
+      if (this.#nameLost || message.incarnation < own.incarnation) return;
+      if (message.incarnation === own.incarnation && sameClaim(message, own)) return;
+      return this.#refute(message.incarnation);
+    }
+    const holder = this.#nodes.get(own.node) as NodeRecord;
+    if (this.#nameLost) {
+      if (beats(message, holder)) this.#store(message, "alive");
+    } else if (beats(message, holder)) {
+      this.#nameLost = true;
+      this.#conflictEvent(message, own, true);
+      this.#store(message, "alive");
+    } else if (this.#mayAnswer(own.node)) {
+      if (message.incarnation === own.incarnation) this.#conflictEvent(own, message, false);
+      this.#effects.push({ kind: "send", to: message, message: own });
+    }
+  }
+
+  #suspect(message: SuspectMessage, from: string) {
+    if (!checkIncarnation(message)) return this.#drop("invalid");
+    const known = this.#nodes.get(message.node);
+    if (!known || message.incarnation < known.incarnation) return;
+    if (message.node === this.#options.name) {
+      if (!this.#leaving && !this.#nameLost) this.#refute(message.incarnation);
+      return;
+    }
+    const suspicion = this.#suspicions.get(message.node);
+    if (suspicion) return this.#confirm(message, known, suspicion);
+    if (known.state !== "alive") return;
+    const bounds = suspicionBounds(this.#nodes.size, this.#options);
+    this.#suspicions.set(known.name, { bounds, startedAtMs: this.#nowMs, originator: from, confirmedBy: new Set() });
+    this.#effects.push({ kind: "broadcast", message });
+    const record = this.#change(known, { state: "suspect", incarnation: message.incarnation });
+    this.#effects.push({ kind: "event", event: { type: "suspected", member: record, from, reason: "unreachable" } });
+    this.#arm(record, bounds, 0, 0);
+  }
+
+  #confirm(message: SuspectMessage, known: NodeRecord, suspicion: Suspicion): void {
+    const { bounds, confirmedBy, originator, startedAtMs } = suspicion;
+    if (message.from === originator || confirmedBy.has(message.from) || confirmedBy.size >= bounds.confirmations) return;
+    confirmedBy.add(message.from);
+    this.#effects.push({ kind: "broadcast", message });
+    this.#arm(known, bounds, confirmedBy.size, this.#nowMs - startedAtMs);
+  }
+
+  #arm(record: NodeRecord, bounds: SuspicionBounds, confirmed: number, elapsedMs: number): void {
+    const delayMs = Math.max(0, remainingSuspicionMs(bounds, confirmed, elapsedMs));
+    this.#effects.push({ kind: "armSuspicion", node: record.name, incarnation: record.incarnation, delayMs });
+  }
+
+  #dead(message: DeadMessage) {
+    if (!checkIncarnation(message)) return this.#drop("invalid");
+    const known = this.#nodes.get(message.node);
+    if (!known || message.incarnation < known.incarnation) return;
+    if (message.node === this.#options.name) {
+      if (!this.#leaving) this.#refute(message.incarnation);
+      return;
+    }
+    this.#disarm(known.name);
+    if (known.state === "dead" || known.state === "left") return;
+    this.#effects.push({ kind: "broadcast", message });
+    const { from, incarnation } = message;
+    if (from === known.name) {
+      const member = this.#change(known, { state: "left", incarnation });
+      this.#effects.push({ kind: "event", event: { type: "left", member, from, reason: "leave" } });
+    } else {
+      const member = this.#change(known, { state: "dead", incarnation });
+      const reason = from === this.#options.name ? "timeout" : "declared";
+      this.#effects.push({ kind: "event", event: { type: "failed", member, from, reason } });
+    }
+  }
+
+  #suspicionExpired(node: string, incarnation: number): void {
+    const known = this.#nodes.get(node);
+    if (known?.state !== "suspect" || known.incarnation !== incarnation || !this.#suspicions.has(node)) return;
+    this.#dead({ type: "dead", node, incarnation, from: this.#options.name });
+  }
+
+  /** Says something newer about this node than anyone can have heard. */
+  #refute(accused: number): void {
+    this.#nameLost = false;
+    this.#own = { ...this.#own, incarnation: Math.max(this.#own.incarnation, accused) + 1 };
+    this.#store(this.#own, "alive");
+    this.#effects.push({ kind: "broadcast", message: this.#own }, { kind: "refuted" });
+  }
+
+  #setMeta(meta: Uint8Array): void {
+    this.#own = { ...this.#own, meta, incarnation: this.#own.incarnation + 1 };
+    if (this.#nameLost || this.#leaving) return;
+    const member = this.#store(this.#own, "alive");
+    this.#effects.push({ kind: "broadcast", message: this.#own });
+    this.#effects.push({ kind: "event", event: { type: "updated", member, from: member.name, reason: "meta" } });
+  }
+
+  #leave(): void {
+    if (this.#leaving) return;
+    this.#leaving = true;
+    if (this.#nameLost) return;
+    const { node, incarnation } = this.#own;
+    const member = this.#store(this.#own, "left");
+    this.#effects.push({ kind: "broadcast", message: { type: "dead", node, incarnation, from: node } });
+    this.#effects.push({ kind: "event", event: { type: "left", member, from: node, reason: "leave" } });
+  }
+
+  #rejoin(): void {
+    if (!this.#leaving) return;
+    this.#leaving = false;
+    this.#own = { ...this.#own, incarnation: this.#own.incarnation + 1 };
+    const member = this.#store(this.#own, "alive");
+    this.#effects.push({ kind: "broadcast", message: this.#own });
+    this.#effects.push({ kind: "event", event: { type: "joined", member, from: member.name, reason: "returned" } });
+  }
+
+  #reap(olderThanMs: number): void {
+    for (const record of [...this.#nodes.values()]) {
+      const gone = record.state === "dead" || record.state === "left";
+      if (!gone || record.name === this.#options.name || this.#nowMs - record.changedAtMs < olderThanMs) continue;
+      this.#nodes.delete(record.name);
+      this.#answeredAtMs.delete(record.name);
+      this.#snapshot = undefined;
+      this.#effects.push({ kind: "forgotten", record });
+    }
+  }
+
+  #adopt(message: AliveMessage, known: NodeRecord | undefined): void {
+    this.#disarm(message.node);
+    const member = this.#store(message, "alive");
+    this.#effects.push({ kind: "broadcast", message });
+    const from = message.node;
+    if (!known || known.state === "dead" || known.state === "left") {
+      const reason = known ? "returned" : "new";
+      this.#effects.push({ kind: "event", event: { type: "joined", member, from, reason } });
+      return;
+    }
+    const reason =
+      compareAddresses(message, known) !== 0
+        ? "address"
+        : !Buffer.from(known.meta).equals(message.meta)
+          ? "meta"
+          : known.state === "suspect"
+            ? "refuted"
+            : undefined;
+    if (reason) this.#effects.push({ kind: "event", event: { type: "updated", member, from, reason } });
+  }
+
+  /** Tells a node what it is accused of: its claim is older than the accusation, so it cannot have heard of it. */
+  #accuse(known: NodeRecord, to: AliveMessage): void {
+    if (!this.#mayAnswer(known.name)) return;
+    const { name, incarnation, state } = known;
+    const message: Claim =
+      state === "suspect"
+        ? { type: "suspect", node: name, incarnation, from: this.#options.name }
+        : { type: "dead", node: name, incarnation, from: state === "left" ? name : this.#options.name };
+    this.#effects.push({ kind: "send", to, message });
+  }
+
+  #mayAnswer(name: string): boolean {
+    const before = this.#answeredAtMs.get(name);
+    if (before !== undefined && this.#nowMs - before < answerIntervalMs) return false;
+    this.#answeredAtMs.set(name, this.#nowMs);
+    return true;
+  }
+
+  #disarm(name: string): void {
+    if (this.#suspicions.delete(name)) this.#effects.push({ kind: "disarmSuspicion", node: name });
+  }
+
+  #drop(reason: "invalid" | "cluster"): void {
+    this.#effects.push({ kind: "dropped", reason });
+  }
+
+  #record(message: AliveMessage, state: NodeState): NodeRecord {
+    const { node, incarnation, address, port, meta, versions } = message;
+    const host = bytesToIp(address) ?? "";
+    return Object.freeze({ name: node, host, port, meta, state, incarnation, address, versions, changedAtMs: this.#nowMs });
+  }
+
+  #store(message: AliveMessage, state: NodeState): NodeRecord {
+    return this.#put(this.#record(message, state));
+  }
+
+  #change(known: NodeRecord, change: { state: NodeState; incarnation: number }): NodeRecord {
+    return this.#put(Object.freeze({ ...known, ...change, changedAtMs: this.#nowMs }));
+  }
+
+  #put(record: NodeRecord): NodeRecord {
+    this.#nodes.set(record.name, record);
+    this.#snapshot = undefined;
+    return record;
+  }
+}
+
+type Placed = { readonly incarnation: number; readonly address: Uint8Array; readonly port: number };
+
+function beats(a: Placed, b: Placed): boolean {
+  return a.incarnation > b.incarnation || (a.incarnation === b.incarnation && compareAddresses(a, b) < 0);
+}
+
+function sameClaim(a: AliveMessage, b: AliveMessage): boolean {
+  return Buffer.from(a.meta).equals(b.meta) && Buffer.from(a.versions).equals(b.versions);
+}
+
+function aliveOf(record: NodeRecord): AliveMessage {
+  const { name, incarnation, address, port, meta, versions } = record;
+  return { type: "alive", node: name, incarnation, address, port, meta, versions };
+}
