@@ -113,17 +113,24 @@ export const httpUrl = text().transform((value, context) => {
   return z.NEVER;
 });
 
-/** `file:///DIR` or `s3://BUCKET/PREFIX`, without credentials. */
-export const objectStorageUrl = text().refine((value) => {
-  if (!URL.canParse(value) || hasUserInfo(value)) return false;
-  const url = new URL(value);
-  if (url.protocol === "s3:") return url.hostname !== "";
+/** `file:///DIR` or `s3://BUCKET/PREFIX`. */
+export const objectStorageUrl = text().refine(
+  (value) => isBucketUrl(value) || isDirectoryUrl(value),
+  "must be file:///DIRECTORY or s3://BUCKET/PREFIX?endpoint=…&region=…",
+);
+
+function isBucketUrl(value: string): boolean {
+  return URL.canParse(value) && new URL(value).protocol === "s3:" && new URL(value).hostname !== "";
+}
+
+function isDirectoryUrl(value: string): boolean {
+  if (!URL.canParse(value) || new URL(value).protocol !== "file:") return false;
   try {
-    return url.protocol === "file:" && isAbsolute(fileURLToPath(url));
+    return isAbsolute(fileURLToPath(value));
   } catch {
     return false;
   }
-}, "must be file:///DIRECTORY or s3://BUCKET/PREFIX?endpoint=…&region=…, without credentials (they come from the environment, as the AWS SDK finds them)");
+}
 
 /** `postgres://…`. */
 export const databaseUrl = text().refine(

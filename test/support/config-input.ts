@@ -5,7 +5,7 @@ export function configInput(given: { toml?: string; env?: Record<string, string>
   return {
     flags: { ...(given.toml === undefined ? {} : { config: "gitaly.toml" }), ...given.flags },
     env: given.env ?? {},
-    cwd: "/work",
+    cwd: "/home/u",
     readFile: (path) => {
       if (path === "gitaly.toml" && given.toml !== undefined) return given.toml;
       throw Object.assign(new Error(`no file ${path}`), { code: "ENOENT" });

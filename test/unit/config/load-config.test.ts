@@ -54,14 +54,14 @@ test("the configuration is frozen to its leaves", () => {
 const settings: readonly [key: string, toml: string, env: string, path: string, value: unknown][] = [
   ["node_name", '"n:1"', "n:1", "nodeName", "n:1"],
   ["data_dir", '"/d"', "/d", "dataDir", "/d"],
-  ["data_dir", '"sub/d"', "sub/d", "dataDir", "/work/sub/d"],
+  ["data_dir", '"sub/d"', "sub/d", "dataDir", "/home/u/sub/d"],
   ["listen_addr", '"127.0.0.2:1"', "127.0.0.2:1", "grpc", { host: "127.0.0.2", port: 1, explicit: true }],
   ["listen_addr", '"[::1]:0"', "[::1]:0", "grpc", { host: "::1", port: 0, explicit: true }],
   ["http_addr", '"localhost:2"', "localhost:2", "http", { host: "localhost", port: 2, explicit: true }],
   ["prometheus_listen_addr", '"127.0.0.1:3"', "127.0.0.1:3", "prometheus", { host: "127.0.0.1", port: 3, explicit: true }],
   ["advertise_host", '"node-1.example"', "node-1.example", "advertiseHost", "node-1.example"],
   ["advertise_http", '"https://git.example/x/"', "https://git.example/x/", "advertiseHttp", "https://git.example/x"],
-  ["ready_file", '"r.json"', "r.json", "readyFile", "/work/r.json"],
+  ["ready_file", '"r.json"', "r.json", "readyFile", "/home/u/r.json"],
   ["insecure", "true", "1", "insecure", true],
   ["drain_linger", '"1m30s"', "1m30s", "drainLingerMs", 90_000],
   ["graceful_restart_timeout", '"500ms"', "500ms", "gracefulRestartTimeoutMs", 500],
@@ -121,7 +121,7 @@ test("the table above names every key", () => {
 
 const flags: readonly [flag: string, value: string | boolean | string[], path: string, expected: unknown][] = [
   ["node-name", "n", "nodeName", "n"],
-  ["data-dir", "d", "dataDir", "/work/d"],
+  ["data-dir", "d", "dataDir", "/home/u/d"],
   ["listen-addr", "127.0.0.1:1", "grpc.port", 1],
   ["http-addr", "127.0.0.1:2", "http.port", 2],
   ["gossip-addr", "127.0.0.1:3", "gossip.port", 3],
@@ -279,7 +279,6 @@ const badValues: readonly [toml: string, message: RegExp][] = [
   ['cluster.join_addrs = ["http://h/path"]', /must be http:/],
   ['cluster.join_addrs = ["http://u:p@h"]', /user or a password/],
   ['object_storage.url = "s3:///p"', /s3:\/\/BUCKET/],
-  ['object_storage.url = "s3://k:s@b"', /without credentials/],
   ['object_storage.url = "file://host/d"', /file:\/\/\/DIRECTORY/],
   ['object_storage.url = "/d"', /file:\/\/\/DIRECTORY/],
   ['cache.max_bytes = "10 apples"', /10GiB/],
