@@ -115,7 +115,11 @@ export class HelperProcess {
     if (!job) return;
     if (report.type === "started") job.pid = report.pid;
     else if (report.type === "stderr") job.onStderr(Buffer.from(report.chunk, "latin1"));
-    else this.#finish(report.id, job, report.exit);
+    else {
+      // What is undefined does not travel.
+      const { code, signal, stderr = "", problem } = report.exit;
+      this.#finish(report.id, job, { code, signal, stderr, problem });
+    }
   }
 
   #finish(id: number, job: Job, exit: ChildExit): void {

@@ -31,6 +31,7 @@ function start(socket: Socket, { id, request, wantsStderr }: Extract<HelperReque
       onStderr: (chunk) => wantsStderr && tell({ type: "stderr", id, chunk: chunk.toString("latin1") }),
       onExit: (exit) => {
         runs.delete(id);
+        exitWhenDone();
         tell({ type: "exited", id, exit });
       },
     });
@@ -61,11 +62,16 @@ process.on("message", (message: HelperRequest) => {
   }
 });
 
+/** Stays until the last child is reaped, so that none is left to whoever adopts orphans. */
+function exitWhenDone(): void {
+  if (!process.connected && runs.size === 0) process.exit(0);
+}
+
 // The node is gone, whatever way: nothing may outlive it.
 process.on("disconnect", () => {
   for (const run of runs.values()) run.end("kill");
   rmSync(dirname(socketPath), { recursive: true, force: true });
-  process.exit(0);
+  exitWhenDone();
 });
 
 server.listen({ path: socketPath, backlog: 511 }, () => tell({ type: "ready" }));

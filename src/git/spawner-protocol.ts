@@ -10,4 +10,4 @@ export type HelperReport =
   | { readonly type: "ready" }
   | { readonly type: "started"; readonly id: number; readonly pid: number }
   | { readonly type: "stderr"; readonly id: number; readonly chunk: string }
-  | { readonly type: "exited"; readonly id: number; readonly exit: ChildExit };
+  | { readonly type: "exited"; readonly id: number; readonly exit: Partial<ChildExit> };
