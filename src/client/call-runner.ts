@@ -149,7 +149,7 @@ export class CallRunner {
     } catch (error) {
       signal.throwIfAborted();
       if (giveUp.signal.aborted || !isServiceError(error)) throw error;
-      const failure = readFailure(error);
+      const failure = { ...readFailure(error), node: textIn(attempt.header, "gitaly-node") };
       if (!isBroken(failure)) throw this.#errorOf(pending, target, failure);
       if (method.route.kind === "write") throw this.#errorOf(pending, target, failure, "outcome_unknown");
       const failed = this.#errorOf(pending, target, failure, "node_unavailable");

@@ -1,0 +1,6 @@
+/** All items of a stream. */
+export async function readAll<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}
