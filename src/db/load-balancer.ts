@@ -35,6 +35,7 @@ export class LoadBalancer implements AsyncDisposable {
   readonly #metrics: DbMetrics;
   readonly #frames = new Frames();
   readonly #destroyed = new AbortController();
+  readonly #running = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
 
   constructor(options: LoadBalancerOptions, deps: LoadBalancerDeps) {
@@ -64,14 +65,13 @@ export class LoadBalancer implements AsyncDisposable {
    * (syntax, constraints) pass through unchanged. Errors: `database_unavailable`, `outcome_unknown`.
    */
   async query<R = Record<string, unknown>>(text: string, values?: readonly unknown[], options: QueryOptions = {}): Promise<QueryResult<R>> {
-    this.#refuseWhenClosed();
-    using linked = linkSignals(options.signal ?? neverAborted, this.#destroyed.signal);
     const frame = this.#frames.current;
-    const startedMs = this.#deps.clock.monotonic();
     const transaction = openTransaction(frame);
+    using linked = linkSignals(options.signal ?? neverAborted, this.#destroyed.signal);
+    const startedMs = this.#deps.clock.monotonic();
     const [target, result] = transaction
       ? (["transaction", await transaction.query<R>(text, values, linked.signal)] as const)
-      : await this.#route<R>(frame, text, values, options, linked.signal);
+      : await this.#track(() => this.#route<R>(frame, text, values, options, linked.signal));
     this.#metrics.seconds.observe((this.#deps.clock.monotonic() - startedMs) / 1000, { target });
     return result;
   }
@@ -80,7 +80,6 @@ export class LoadBalancer implements AsyncDisposable {
   transaction<T>(fn: (tx: TransactionHandle) => Promise<T>): Promise<T>;
   transaction<T>(options: TransactionOptions, fn: (tx: TransactionHandle) => Promise<T>): Promise<T>;
   async transaction<T>(...args: OptionsAndWork<TransactionOptions, (tx: TransactionHandle) => Promise<T>>): Promise<T> {
-    this.#refuseWhenClosed();
     const [given, fn] = optionsAndWork(args);
     using linked = linkSignals(given.signal ?? neverAborted, this.#destroyed.signal);
     const { signal } = linked;
@@ -88,20 +87,7 @@ export class LoadBalancer implements AsyncDisposable {
     const options = { ...given, readOnly: given.readOnly === true || frame.onWrite === "throw" };
     const outer = openTransaction(frame);
     if (outer) return await outer.nested(() => fn(handle(outer, signal)), options, signal);
-    const transaction = new Transaction({
-      analyse: (text) => this.#classifier.analyse(text),
-      start: (first, text, begin, signal) => this.#startTransaction(frame, options, first, text, begin, signal),
-    });
-    try {
-      const value = await this.#frames.run({ ...frame, transaction }, () => fn(handle(transaction, signal)));
-      await transaction.commit(signal).finally(() => (transaction.mayHaveWritten ? this.#wrote(frame) : undefined));
-      return value;
-    } catch (error) {
-      await transaction.rollback();
-      throw error;
-    } finally {
-      transaction.release();
-    }
+    return await this.#track(() => this.#transact(frame, options, fn, signal));
   }
 
   /** Runs `fn` as one unit of work: after a write in it, its later reads go to the primary. A session inside another is its own. */
@@ -154,13 +140,39 @@ export class LoadBalancer implements AsyncDisposable {
   }
 
   async #shutDown(): Promise<void> {
+    while (this.#running.size > 0) await Promise.allSettled(this.#running);
     await this.#monitor[Symbol.asyncDispose]();
     const { primary, replicas } = this.#hosts.snapshot;
     await Promise.all([primary, ...replicas.map((state) => state.host)].map((host) => host.close()));
   }
 
-  #refuseWhenClosed(): void {
+  /** Work that `close` waits for; none begins after it. */
+  async #track<T>(work: () => Promise<T>): Promise<T> {
     if (this.#closing) throw closedError();
+    const running = work();
+    this.#running.add(running);
+    try {
+      return await running;
+    } finally {
+      this.#running.delete(running);
+    }
+  }
+
+  async #transact<T>(frame: Frame, options: ReadOnlyKnown, fn: (tx: TransactionHandle) => Promise<T>, signal: AbortSignal): Promise<T> {
+    const transaction = new Transaction({
+      analyse: (text) => this.#classifier.analyse(text),
+      start: (first, text, begin, signal) => this.#startTransaction(frame, options, first, text, begin, signal),
+    });
+    try {
+      const value = await this.#frames.run({ ...frame, transaction }, () => fn(handle(transaction, signal)));
+      await transaction.commit(signal).finally(() => (transaction.mayHaveWritten ? this.#wrote(frame) : undefined));
+      return value;
+    } catch (error) {
+      await transaction.rollback();
+      throw error;
+    } finally {
+      transaction.release();
+    }
   }
 
   #within<T>(change: Partial<Frame>, fn: () => Promise<T>): Promise<T> {
@@ -228,7 +240,7 @@ export class LoadBalancer implements AsyncDisposable {
 
   async #startTransaction<T>(
     frame: Frame,
-    options: TransactionOptions & { readonly readOnly: boolean },
+    options: ReadOnlyKnown,
     first: Analysis,
     text: string,
     begin: (host: Host, plan: TransactionPlan) => Promise<T>,
@@ -252,6 +264,8 @@ export class LoadBalancer implements AsyncDisposable {
       : await this.#executor.write(onPrimary, "transaction", signal);
   }
 }
+
+type ReadOnlyKnown = TransactionOptions & { readonly readOnly: boolean };
 
 /** The surrounding transaction; code that outlives its function runs outside of it. */
 function openTransaction(frame: Frame): OpenTransaction | undefined {

@@ -47,7 +47,7 @@ export class MemoryStickingStore implements StickingStore {
   }
 }
 
-const maxKeys = 32;
+const maxKeys = 1000;
 
 /** The store's names for `keys`. Errors: `invalid_argument`. */
 export function stickingKeys(keys: readonly StickKey[]): string[] {

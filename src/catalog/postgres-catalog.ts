@@ -1,0 +1,242 @@
+import { LRUCache } from "lru-cache";
+import { abortable, type Clock, CodedError, errnoOf, type Random, startDeadline } from "../base/index.ts";
+import type { LoadBalancer, StickKey } from "../db/index.ts";
+import type { Counter, Logger, Metrics } from "../observability/index.ts";
+import type { Catalog, CatalogEntry } from "./catalog.ts";
+import { ChangeQueue } from "./change-queue.ts";
+import { type Deferred, deferred } from "./deferred.ts";
+import { migrate } from "./migrate.ts";
+import { type CatalogChange, selectByPath, selectPage, upsertChanges } from "./statements.ts";
+
+/** The catalog's options. */
+export interface CatalogOptions {
+  /** Paths whose changes may wait; more are dropped, counted, and healed by a rebuild. Default 100000. */
+  readonly maxPendingPaths: number;
+  /** Changes written by one statement. Default 500. */
+  readonly batchSize: number;
+  /** Wait before a failed write is tried again, doubled each time up to `maxRetryDelayMs`, with jitter. Default 100 ms. */
+  readonly retryDelayMs: number;
+  /** Default 10000 ms. */
+  readonly maxRetryDelayMs: number;
+  /** The database is asked whether it answers this often while there is nothing to write. Default 5000 ms. */
+  readonly healthIntervalMs: number;
+  /** `createCatalog` waits this long for the schema before it goes on without. Default 5000 ms. */
+  readonly startTimeoutMs: number;
+  /** Disposing waits this long for waiting changes. Default 2000 ms. */
+  readonly closeTimeoutMs: number;
+  /** Repositories whose k is remembered. Default 100000. */
+  readonly maxCachedReplicas: number;
+}
+
+export const defaultCatalogOptions: CatalogOptions = {
+  maxPendingPaths: 100_000,
+  batchSize: 500,
+  retryDelayMs: 100,
+  maxRetryDelayMs: 10_000,
+  healthIntervalMs: 5000,
+  startTimeoutMs: 5000,
+  closeTimeoutMs: 2000,
+  maxCachedReplicas: 100_000,
+};
+
+/** What the catalog works with. The load balancer stays the caller's to close. */
+export interface CatalogDeps {
+  readonly database: LoadBalancer;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+const listKey: StickKey = ["catalog", "list"];
+const pathKey = (path: string): StickKey => ({ namespace: "repository", id: path, hashId: true });
+
+/** The catalog over a load balancer: reads in the caller's time, writes and the schema in the background. */
+export class PostgresCatalog implements Catalog {
+  readonly #options: CatalogOptions;
+  readonly #deps: CatalogDeps;
+  readonly #queue: ChangeQueue;
+  readonly #replicas: LRUCache<string, number>;
+  readonly #changes: Counter;
+  readonly #stop = new AbortController();
+  readonly #loop: Promise<void>;
+  #health = { ok: false, message: "not asked yet" };
+  readonly #migrated = deferred();
+  #schemaReady = false;
+  #wake = deferred();
+  #flushed: Deferred | undefined;
+
+  constructor(options: CatalogOptions, deps: CatalogDeps) {
+    this.#options = options;
+    this.#deps = deps;
+    this.#queue = new ChangeQueue(options.maxPendingPaths);
+    this.#replicas = new LRUCache({ max: options.maxCachedReplicas });
+    this.#changes = deps.metrics.counter("gitaly_cluster_catalog_changes_total", "Catalog changes by what became of them", ["result"]);
+    deps.metrics.gauge("gitaly_cluster_catalog_pending", "Catalog changes that wait to be written", [], (gauge) =>
+      gauge.set(this.#queue.size),
+    );
+    this.#loop = this.#run(this.#stop.signal);
+  }
+
+  get health(): { readonly ok: boolean; readonly message: string } {
+    return this.#health;
+  }
+
+  record(entry: CatalogEntry): void {
+    this.#note({ ...entry, removed: false });
+    this.#remember(entry);
+  }
+
+  recordRemoved(path: string, repoId: string, generation: number): void {
+    const nothing = { objectFormat: "sha1", head: "", sizeBytes: 0, refCount: 0, packCount: 0, replicas: 0 } as const;
+    this.#note({ ...nothing, path, repoId, generation, createdAtMs: 0, updatedAtMs: this.#deps.clock.now(), removed: true });
+    this.#replicas.delete(path);
+  }
+
+  async find(path: string, signal: AbortSignal): Promise<CatalogEntry | undefined> {
+    const entry = await this.#read(pathKey(path), () => selectByPath(this.#deps.database, path, signal), signal);
+    if (entry) this.#remember(entry);
+    else this.#replicas.delete(path);
+    return entry;
+  }
+
+  async list(query: { prefix: string; after: string; limit: number }, signal: AbortSignal): Promise<readonly CatalogEntry[]> {
+    if (!Number.isInteger(query.limit) || query.limit < 1 || query.limit > 1000) {
+      throw new CodedError("invalid_argument", "limit is 1 to 1000", { limit: query.limit });
+    }
+    const entries = await this.#read(listKey, () => selectPage(this.#deps.database, query, signal), signal);
+    for (const entry of entries) this.#remember(entry);
+    return entries;
+  }
+
+  replicasOf(path: string): number | undefined {
+    return this.#replicas.get(path);
+  }
+
+  async flush(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (this.#queue.size === 0) return;
+    this.#flushed ??= deferred();
+    await abortable(this.#flushed.promise, signal);
+  }
+
+  /** Resolves when the schema is there, or after `ms`. */
+  async ready(ms: number): Promise<void> {
+    using deadline = startDeadline(this.#deps.clock, ms);
+    await abortable(this.#migrated.promise, deadline.signal).catch(() => {});
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#stop.signal.aborted) {
+      using deadline = startDeadline(this.#deps.clock, this.#options.closeTimeoutMs);
+      await this.flush(deadline.signal).catch(() =>
+        this.#deps.logger.warn("catalog changes were not written", { pending: this.#queue.size }),
+      );
+      this.#stop.abort(new CodedError("node_unavailable", "the catalog is closed"));
+    }
+    await this.#loop;
+  }
+
+  #note(change: CatalogChange): void {
+    if (!this.#queue.add(change)) {
+      this.#changes.add(1, { result: "dropped" });
+      this.#deps.logger.error("catalog change dropped: too many wait", { pending: this.#queue.size });
+    }
+    this.#wake.resolve();
+  }
+
+  #remember(entry: CatalogEntry): void {
+    if (entry.replicas > 0) this.#replicas.set(entry.path, entry.replicas);
+    else this.#replicas.delete(entry.path);
+  }
+
+  async #read<T>(key: StickKey, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    try {
+      return await this.#deps.database.session({ stick: [key] }, work);
+    } catch (error) {
+      if (signal.aborted || CodedError.is(error)) throw error;
+      if (schemaIsMissing(error)) this.#schemaReady = false;
+      throw new CodedError("database_unavailable", "the catalog's database cannot answer", {}, { cause: error, retryAfterMs: 1000 });
+    }
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    for (let failures = 0; !signal.aborted; ) {
+      try {
+        await this.#step(signal);
+        failures = 0;
+        this.#health = { ok: true, message: "" };
+        if (this.#queue.size === 0) await this.#idle(signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        if (schemaIsMissing(error)) this.#schemaReady = false;
+        if (failures++ === 0) this.#deps.logger.warn("catalog database does not answer; changes wait", { error });
+        this.#health = { ok: false, message: error instanceof Error ? error.message : "unknown" };
+        const delayMs = Math.min(this.#options.maxRetryDelayMs, this.#options.retryDelayMs * 2 ** Math.min(failures, 16));
+        await this.#deps.clock.sleep(delayMs / 2 + this.#deps.random.float() * (delayMs / 2), signal).catch(() => {});
+      }
+    }
+  }
+
+  async #step(signal: AbortSignal): Promise<void> {
+    const { database } = this.#deps;
+    if (!this.#schemaReady) {
+      const versions = await migrate(database, signal);
+      if (versions.length > 0) this.#deps.logger.info("catalog schema brought up to date", { versions });
+      this.#schemaReady = true;
+      this.#health = { ok: true, message: "" };
+      this.#migrated.resolve();
+    }
+    const batch = this.#queue.peek(this.#options.batchSize);
+    if (batch.length === 0) await database.usePrimary(() => database.query("SELECT 1", [], { signal }));
+    else await this.#write(batch, signal);
+    if (this.#queue.size === 0) {
+      this.#flushed?.resolve();
+      this.#flushed = undefined;
+    }
+  }
+
+  async #write(batch: readonly CatalogChange[], signal: AbortSignal): Promise<void> {
+    const { database } = this.#deps;
+    try {
+      const stick = [listKey, ...batch.map((change) => pathKey(change.path))];
+      await database.session({ stick }, () => upsertChanges(database, batch, signal));
+      this.#changes.add(batch.length, { result: "written" });
+    } catch (error) {
+      if (!isRefused(error)) throw error;
+      if (batch.length > 1) {
+        // One of them is at fault; alone, it cannot hold up the others.
+        for (const change of batch) await this.#write([change], signal);
+        return;
+      }
+      this.#changes.add(1, { result: "refused" });
+      this.#deps.logger.error("catalog change refused by the database", { path: batch[0]?.path, error });
+    }
+    this.#queue.done(batch);
+  }
+
+  /** Until there is something to write, or it is time to ask the database how it is. */
+  async #idle(signal: AbortSignal): Promise<void> {
+    using patience = startDeadline(this.#deps.clock, this.#options.healthIntervalMs, signal);
+    await abortable(this.#wake.promise, patience.signal).catch(() => {});
+    this.#wake = deferred();
+  }
+}
+
+/** Errors that only this data causes: trying again cannot help. */
+function isRefused(error: unknown): boolean {
+  return !CodedError.is(error) && /^(22|23)/.test(errnoOf(error) ?? "");
+}
+
+/** No schema, table or column of that name: the database was made anew. */
+function schemaIsMissing(error: unknown): boolean {
+  return ["3F000", "42P01", "42703"].includes(errnoOf(error) ?? "");
+}
+
+/** Opens the catalog. Resolves also while the database is down: it is set up, and changes are written, once it answers. */
+export async function createCatalog(options: Partial<CatalogOptions>, deps: CatalogDeps): Promise<Catalog> {
+  const complete = { ...defaultCatalogOptions, ...options };
+  const catalog = new PostgresCatalog(complete, deps);
+  await catalog.ready(complete.startTimeoutMs);
+  return catalog;
+}
