@@ -24,7 +24,7 @@ export class SimNetwork implements MemoryLink {
   readonly #random: Random;
   readonly #transports = new Map<string, MemoryTransport>();
   readonly #cuts = new Map<string, Traffic>();
-  readonly #paused = new Map<string, (() => void)[]>();
+  readonly #paused = new Map<string, { fn: () => void; isTimer: boolean }[]>();
 
   constructor(clock: Clock, random: Random) {
     this.#clock = clock;
@@ -45,7 +45,7 @@ export class SimNetwork implements MemoryLink {
   /** The clock of the process on `host`: its timers wait while the process is paused. */
   clockOf(host: string): Clock {
     const clock = this.#clock;
-    const later = (fn: () => void) => () => this.whenRunning(host, fn);
+    const later = (fn: () => void) => () => this.whenRunning(host, fn, true);
     return {
       now: () => clock.now(),
       monotonic: () => clock.monotonic(),
@@ -64,7 +64,7 @@ export class SimNetwork implements MemoryLink {
       },
       sleep: async (ms, signal) => {
         await clock.sleep(ms, signal);
-        await new Promise<void>((resolve) => this.whenRunning(host, resolve));
+        await new Promise<void>((resolve) => this.whenRunning(host, resolve, true));
         signal.throwIfAborted();
       },
     };
@@ -98,7 +98,8 @@ export class SimNetwork implements MemoryLink {
   resume(host: string): void {
     const waiting = this.#paused.get(host) ?? [];
     this.#paused.delete(host);
-    for (const fn of waiting) fn();
+    // As an event loop does: timers that are due run before input that waits is read.
+    for (const { fn } of [...waiting.filter(({ isTimer }) => isTimer), ...waiting.filter(({ isTimer }) => !isTimer)]) fn();
   }
 
   /** Throws away what a paused host has not seen yet, as the end of its process does. */
@@ -142,9 +143,9 @@ export class SimNetwork implements MemoryLink {
     return this.names.get(host) ?? (/^[\d.]+$/.test(host) ? [host] : []);
   }
 
-  whenRunning(host: string, fn: () => void): void {
+  whenRunning(host: string, fn: () => void, isTimer = false): void {
     const waiting = this.#paused.get(host);
-    if (waiting) waiting.push(fn);
+    if (waiting) waiting.push({ fn, isTimer });
     else fn();
   }
 
