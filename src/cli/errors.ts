@@ -56,6 +56,11 @@ function explainCoded(error: CodedError, addr: string | undefined): Explained {
   }
 }
 
+function inUseHint(grpc: unknown): string {
+  const url = typeof grpc === "string" && grpc !== "" ? `http://${plain(grpc)}` : "URL";
+  return `to add a node to its cluster: npx gitaly serve --join-addr ${url}; for a cluster of its own: --data-dir DIR`;
+}
+
 function problemLine({ where, name, message }: Problem): string {
   return `gitaly: ${plain([where, name, message].filter((part) => part !== "").join(": "))}`;
 }

@@ -176,11 +176,15 @@ test("a data directory in use names the running node and what to do", async () =
   const { code, stderr } = await runFakeCli("serve", {
     deps: {
       createServer: () =>
-        Promise.reject(new CodedError("data_dir_in_use", "another node uses the data directory", { dataDir: "/d", node: "a:1" })),
+        Promise.reject(
+          new CodedError("data_dir_in_use", "another node uses the data directory", { dir: "/d", node: "a:1", grpc: "127.0.0.1:8075" }),
+        ),
     },
   });
   expect(code).toBe(1);
-  expect(stderr).toMatch(/^gitaly: another node uses the data directory \(dataDir: \/d, node: a:1\)\nhint: .*--join-addr.*\n$/);
+  expect(stderr).toMatch(
+    /^gitaly: another node uses the data directory \(dir: \/d, node: a:1, grpc: 127\.0\.0\.1:8075\)\nhint: .*serve --join-addr http:\/\/127\.0\.0\.1:8075; .*\n$/,
+  );
 });
 
 test("every problem of the configuration is a line of its own, exit code 2", async () => {
