@@ -44,10 +44,7 @@ function explainCoded(error: CodedError, addr: string | undefined): Explained {
     case "bad_config":
       return { lines: [line], exitCode: 2 };
     case "data_dir_in_use":
-      return {
-        lines: withHint(line, "to add a node to it: npx gitaly serve --join-addr URL; for another one: --data-dir DIR"),
-        exitCode: 1,
-      };
+      return { lines: withHint(line, inUseHint(error.fields["joinWith"])), exitCode: 1 };
     case "node_unavailable":
     case "redirect_exhausted":
       return { lines: withHint(line, unavailableHint(addr)), exitCode: 1 };
@@ -56,9 +53,9 @@ function explainCoded(error: CodedError, addr: string | undefined): Explained {
   }
 }
 
-function inUseHint(grpc: unknown): string {
-  const url = typeof grpc === "string" && grpc !== "" ? `http://${plain(grpc)}` : "URL";
-  return `to add a node to its cluster: npx gitaly serve --join-addr ${url}; for a cluster of its own: --data-dir DIR`;
+function inUseHint(joinWith: unknown): string {
+  const command = typeof joinWith === "string" ? plain(joinWith) : "gitaly serve --join-addr URL";
+  return `to add a node to its cluster: npx ${command}; for a cluster of its own: --data-dir DIR`;
 }
 
 function problemLine({ where, name, message }: Problem): string {
@@ -79,7 +76,7 @@ function fieldsText(fields: Fields): string {
   const shown = Object.entries(fields)
     .filter(
       ([name, value]) =>
-        name !== "grpcCode" &&
+        !["grpcCode", "joinWith"].includes(name) &&
         ["string", "number", "bigint", "boolean"].includes(typeof value) &&
         value !== "" &&
         String(value).length <= 300,

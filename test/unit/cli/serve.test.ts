@@ -177,13 +177,17 @@ test("a data directory in use names the running node and what to do", async () =
     deps: {
       createServer: () =>
         Promise.reject(
-          new CodedError("data_dir_in_use", "another node uses the data directory", { dir: "/d", node: "a:1", grpc: "127.0.0.1:8075" }),
+          new CodedError("data_dir_in_use", "another node uses the data directory", {
+            pid: 7,
+            node: "a:1",
+            joinWith: "gitaly serve --join-addr http://127.0.0.1:8075",
+          }),
         ),
     },
   });
   expect(code).toBe(1);
   expect(stderr).toMatch(
-    /^gitaly: another node uses the data directory \(dir: \/d, node: a:1, grpc: 127\.0\.0\.1:8075\)\nhint: .*serve --join-addr http:\/\/127\.0\.0\.1:8075; .*\n$/,
+    /^gitaly: another node uses the data directory \(pid: 7, node: a:1\)\nhint: .*: npx gitaly serve --join-addr http:\/\/127\.0\.0\.1:8075; .*\n$/,
   );
 });
 
