@@ -77,20 +77,33 @@ export class HelperProcess {
       onExit = resolve;
     });
     // The helper pairs connections with requests by their order, so one pair must be complete before the next begins.
-    const socket = await this.#connecting.run(async () => {
-      const connected = await this.#connect();
+    const [stdin, stdout] = await this.#connecting.run(async () => {
+      // One socket for both would lose what the child says when it stops listening: a failed write destroys a socket.
+      const connected = await this.#connectPair();
       this.#jobs.set(id, { onStderr: onStderr ?? (() => {}), onExit, pid: undefined });
       if (this.#jobs.size === 1) this.#process.channel?.ref();
       this.#tell({ type: "spawn", id, request, wantsStderr: onStderr !== undefined });
       return connected;
     }, neverAborted);
-    return { stdin: socket, stdout: socket, exited, end: (stage) => this.#tell({ type: "end", id, stage }) };
+    return { stdin, stdout, exited, end: (stage) => this.#tell({ type: "end", id, stage }) };
   }
 
   /** Ends the helper and everything it runs. */
   async stop(): Promise<void> {
     if (this.#process.connected) this.#process.disconnect();
     await this.gone;
+  }
+
+  async #connectPair(): Promise<readonly [Socket, Socket]> {
+    const stdin = await this.#connect();
+    try {
+      return [stdin, await this.#connect()];
+    } catch (error) {
+      // Half a pair would be taken for half of the next one.
+      stdin.destroy();
+      this.#process.kill("SIGKILL");
+      throw error;
+    }
   }
 
   async #connect(): Promise<Socket> {

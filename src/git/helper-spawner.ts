@@ -12,7 +12,7 @@ export interface HelperSpawnerDeps {
   readonly logger: Logger;
 }
 
-/** Forks in a small process of its own, so that this one never stands still for it. Data flows past the helper, by one socket a child. */
+/** Forks in a small process of its own, so that this one never stands still for it. Data flows past the helper, by two sockets a child. */
 export class HelperSpawner implements Spawner {
   readonly #options: HelperSpawnerOptions;
   readonly #logger: Logger;

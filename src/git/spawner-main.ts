@@ -14,20 +14,21 @@ function tell(report: HelperReport): void {
   if (process.connected) process.send?.(report, undefined, undefined, () => {});
 }
 
-/** Connections and spawn requests come by two ways, each in order: the n-th of one belongs to the n-th of the other. */
+/** Connections and spawn requests come by two ways, each in order: the n-th pair of one belongs to the n-th of the other. */
 function startPairs(): void {
   for (;;) {
-    const [socket, spawn] = [sockets[0], spawns[0]];
-    if (!socket || !spawn) return;
-    sockets.shift();
+    const [stdin, stdout] = sockets;
+    const [spawn] = spawns;
+    if (!stdin || !stdout || !spawn) return;
+    sockets.splice(0, 2);
     spawns.shift();
-    start(socket, spawn);
+    start(stdin, stdout, spawn);
   }
 }
 
-function start(socket: Socket, { id, request, wantsStderr }: Extract<HelperRequest, { type: "spawn" }>): void {
+function start(stdin: Socket, stdout: Socket, { id, request, wantsStderr }: Extract<HelperRequest, { type: "spawn" }>): void {
   try {
-    const run = new ChildRun(request, [socket, socket, "pipe"], {
+    const run = new ChildRun(request, [stdin, stdout, "pipe"], {
       onStderr: (chunk) => wantsStderr && tell({ type: "stderr", id, chunk: chunk.toString("latin1") }),
       onExit: (exit) => {
         runs.delete(id);
@@ -43,8 +44,9 @@ function start(socket: Socket, { id, request, wantsStderr }: Extract<HelperReque
     const problem = (error as NodeJS.ErrnoException).code ?? "spawn failed";
     tell({ type: "exited", id, exit: { code: undefined, signal: undefined, stderr: "", problem } });
   } finally {
-    // The child has its own copy; this one would keep the stream open after the child's end.
-    socket.destroy();
+    // The child has its own copies; these would keep the streams open after its end.
+    stdin.destroy();
+    stdout.destroy();
   }
 }
 

@@ -1,6 +1,6 @@
 import type { ChildExit, EndStage, SpawnRequest } from "./spawner.ts";
 
-/** What a node tells its spawn helper. A `spawn` belongs to the connection that was made just before it. */
+/** What a node tells its spawn helper. A `spawn` belongs to the two connections made just before it: stdin, then stdout. */
 export type HelperRequest =
   | { readonly type: "spawn"; readonly id: number; readonly request: SpawnRequest; readonly wantsStderr: boolean }
   | { readonly type: "end"; readonly id: number; readonly stage: EndStage };

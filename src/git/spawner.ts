@@ -29,7 +29,7 @@ export type EndStage = "gentle" | "terminate" | "kill";
 
 /** A child whose standard streams are here. Both streams are destroyed by whoever asked for the child. */
 export interface SpawnedChild {
-  /** `end()` gives the child end-of-file. May be the same object as `stdout`. */
+  /** `end()` gives the child end-of-file. */
   readonly stdin: Writable;
   readonly stdout: Readable;
   /** Resolves once the child is reaped. Never rejects. */

@@ -16,14 +16,14 @@ export function processesMentioning(word: string): string[] {
   return found;
 }
 
-/** Dead children that nobody has collected, among all processes of the machine that are called `git`. */
+/** Dead `git` processes that nobody has collected, among those that were started with a session of their own. */
 export function defunctGit(): string[] {
   const found: string[] = [];
   for (const name of readdirSync("/proc")) {
     if (!/^\d+$/.test(name)) continue;
     try {
       const stat = readFileSync(`/proc/${name}/stat`, "latin1");
-      if (/^\d+ \(git[^)]*\) Z/.test(stat)) found.push(stat.slice(0, 60));
+      if (/^\d+ \(git[^)]*\) Z \d+ (\d+) \1 /.test(stat)) found.push(stat.slice(0, 60));
     } catch {
       // It ended while we looked.
     }

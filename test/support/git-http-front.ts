@@ -86,8 +86,11 @@ async function send(response: ServerResponse, type: string, body: AsyncIterable<
     start();
     if (!response.write(chunk) && !response.destroyed) {
       await new Promise<void>((resolve) => {
-        response.once("drain", resolve);
-        response.once("close", resolve);
+        const wake = () => {
+          response.off("drain", wake).off("close", wake);
+          resolve();
+        };
+        response.once("drain", wake).once("close", wake);
       });
     }
     if (response.destroyed) return;
