@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import { errorClass, poisonsConnection } from "../../../src/db/error-class.ts";
+
+const error = (fields: { code?: string; message?: string; severity?: string; syscall?: string }) =>
+  Object.assign(new Error(fields.message ?? ""), fields);
+
+test.each([
+  [{ code: "57P01", severity: "FATAL" }, "lost"],
+  [{ code: "57P03", severity: "FATAL" }, "connect_failed"],
+  [{ code: "53300", severity: "FATAL" }, "overload"],
+  [{ code: "08006" }, "lost"],
+  [{ code: "25P03", severity: "FATAL" }, "lost"],
+  [{ code: "ECONNREFUSED", syscall: "connect" }, "connect_failed"],
+  [{ code: "ETIMEDOUT", syscall: "connect" }, "connect_failed"],
+  [{ code: "ETIMEDOUT", syscall: "read" }, "lost"],
+  [{ code: "ECONNRESET", syscall: "read" }, "lost"],
+  [{ code: "EPIPE", syscall: "write" }, "lost"],
+  [{ code: "ENOTFOUND", syscall: "getaddrinfo" }, "connect_failed"],
+  [{ message: "timeout expired" }, "connect_failed"],
+  [{ message: "Connection terminated unexpectedly" }, "lost"],
+  [{ message: "Client has encountered a connection error and is not queryable" }, "connect_failed"],
+  [{ message: "Query read timeout" }, "slow"],
+  [{ code: "57014", severity: "ERROR" }, "slow"],
+  [{ code: "40001", severity: "ERROR" }, "conflict"],
+  [{ code: "40001", severity: "FATAL" }, "lost"],
+  [{ code: "40P01", severity: "ERROR" }, "conflict"],
+  [{ code: "25006", severity: "ERROR" }, "misroute"],
+  [{ code: "0A000", message: "cannot use serializable mode in a hot standby" }, "misroute"],
+  [{ code: "0A000", message: "something else is not supported" }, "statement"],
+  [{ code: "55000", message: "recovery is in progress" }, "misroute"],
+  [{ code: "28P01", severity: "FATAL" }, "config"],
+  [{ code: "3D000", severity: "FATAL" }, "config"],
+  [{ code: "42601", severity: "ERROR" }, "statement"],
+  [{ code: "23505", severity: "ERROR" }, "statement"],
+])("%o is classed as %s", (fields, expected) => {
+  expect(errorClass(error(fields))).toBe(expected);
+});
+
+test("a name with several addresses that all refuse is a failed connect", () => {
+  expect(errorClass(Object.assign(new AggregateError([]), { code: "ECONNREFUSED" }))).toBe("connect_failed");
+});
+
+test("a statement's own fault leaves the connection usable, a client-side timeout does not", () => {
+  expect(poisonsConnection(error({ code: "42601", severity: "ERROR" }))).toBe(false);
+  expect(poisonsConnection(error({ code: "57014", severity: "ERROR" }))).toBe(false);
+  expect(poisonsConnection(error({ code: "40001", severity: "ERROR" }))).toBe(false);
+  expect(poisonsConnection(error({ message: "Query read timeout" }))).toBe(true);
+  expect(poisonsConnection(error({ code: "57P01", severity: "FATAL" }))).toBe(true);
+});
