@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { type FastifyInstance, fastify } from "fastify";
+import { Connections } from "./connections.ts";
 import type { Gateway, ListenerAddress } from "./gateway.ts";
 import { defaultGatewayOptions, type GatewayDeps, type GatewayOptions } from "./gateway-options.ts";
 import { GitHandler } from "./git-handler.ts";
@@ -24,6 +25,7 @@ class HttpGateway implements Gateway {
   readonly #deps: GatewayDeps;
   readonly #app: FastifyInstance;
   readonly #git: GitHandler;
+  readonly #connections = new Connections();
   #closing = false;
 
   constructor(options: GatewayOptions, deps: GatewayDeps) {
@@ -41,6 +43,12 @@ class HttpGateway implements Gateway {
       frameworkErrors: (_error, _request, reply) => {
         reply.raw.writeHead(400, { "Content-Type": "text/plain; charset=utf-8" }).end("malformed URL\n");
       },
+      clientErrorHandler: (error, socket) => {
+        const status = error.code === "HPE_HEADER_OVERFLOW" ? "431 Request Header Fields Too Large" : "400 Bad Request";
+        const head = `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\n`;
+        if (socket.writable) socket.end(`${head}Gitaly-Node: ${options.nodeName}\r\n\r\nmalformed request\n`);
+        socket.destroySoon();
+      },
     });
   }
 
@@ -51,9 +59,6 @@ class HttpGateway implements Gateway {
     app.addHook("onRequest", async (_request, reply) => {
       reply.header("Gitaly-Node", this.#options.nodeName);
       if (this.#closing) reply.header("Connection", "close");
-    });
-    app.addHook("onResponse", async () => {
-      if (this.#closing) app.server.closeIdleConnections();
     });
     app.setErrorHandler(async (error, request, reply) => {
       const status = statusOf(error);
@@ -76,6 +81,7 @@ class HttpGateway implements Gateway {
       void this.#git.handle(request.originalUrl, request.raw, reply.raw, this.#closing);
     });
     await app.ready();
+    this.#connections.watch(app.server);
   }
 
   get address(): ListenerAddress | undefined {
@@ -100,7 +106,7 @@ class HttpGateway implements Gateway {
     try {
       const closed = server.listening ? once(server, "close") : undefined;
       if (server.listening) server.close();
-      server.closeIdleConnections();
+      this.#connections.closeIdle();
       await closed;
       await this.#git.settled();
       await this.#app.close();

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { pipeline, type Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
-import { type Clock, CodedError } from "../base/index.ts";
+import { type Clock, CodedError, errnoOf } from "../base/index.ts";
 
 export interface RequestBodyOptions {
   /** Time without a byte after which the client is given up. */
@@ -51,7 +51,7 @@ async function* inflated(request: IncomingMessage, options: RequestBodyOptions, 
       yield chunk;
     }
   } catch (error) {
-    if (CodedError.is(error) || request.destroyed) throw error;
+    if (!errnoOf(error)?.startsWith("Z_")) throw error;
     throw new CodedError("invalid_argument", "request body is not valid gzip", {}, { cause: error });
   } finally {
     gunzip.destroy();
