@@ -1,0 +1,197 @@
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { CodedError } from "../../src/base/index.ts";
+import { createLoadBalancer, type LoadBalancer } from "../../src/db/index.ts";
+import { createMetrics } from "../../src/observability/index.ts";
+import { failureOf } from "../support/failure-of.ts";
+import { type PostgresCluster, startPostgresCluster } from "../support/postgres-cluster.ts";
+
+let cluster: PostgresCluster;
+let lb: LoadBalancer;
+let metrics = createMetrics();
+
+beforeAll(async () => {
+  cluster = await startPostgresCluster({ replicas: 1 });
+  await cluster.sql(
+    cluster.primary,
+    `CREATE TABLE t (id int PRIMARY KEY, v text);
+     CREATE TABLE log (at int);
+     CREATE FUNCTION writes(n int) RETURNS int LANGUAGE sql AS 'INSERT INTO log VALUES (n) RETURNING at';
+     CREATE FUNCTION reads(n int) RETURNS int LANGUAGE sql AS 'SELECT n';
+     CREATE VIEW writing_view AS SELECT writes(1) AS n;`,
+  );
+  await cluster.caughtUp();
+  return async () => await cluster[Symbol.asyncDispose]();
+});
+
+beforeEach(async () => {
+  metrics = createMetrics();
+  lb = await createLoadBalancer({ primary: cluster.primary.url, replicas: cluster.replicas.map((replica) => replica.url) }, { metrics });
+  await cluster.sql(cluster.primary, "TRUNCATE t, log");
+  await cluster.caughtUp();
+  return async () => await lb.close();
+});
+
+const replayPaused = async (work: () => Promise<void>) => {
+  const replica = cluster.replicas[0];
+  if (!replica) throw new Error("no replica");
+  await cluster.sql(replica, "SELECT pg_wal_replay_pause()");
+  try {
+    await work();
+  } finally {
+    await cluster.sql(replica, "SELECT pg_wal_replay_resume()");
+    await cluster.caughtUp();
+  }
+};
+
+const onStandby = async (): Promise<boolean> => {
+  const { rows } = await lb.query<{ standby: boolean }>("SELECT pg_is_in_recovery() AS standby");
+  return rows[0]?.standby === true;
+};
+
+describe("single statements", () => {
+  test("reads go to the replica, writes to the primary", async () => {
+    expect(await onStandby()).toBe(true);
+    expect((await lb.query("INSERT INTO t VALUES (1, 'a') RETURNING id")).rows).toEqual([{ id: 1 }]);
+    await cluster.caughtUp();
+    expect((await lb.query("SELECT v FROM t WHERE id = $1", [1])).rows).toEqual([{ v: "a" }]);
+  });
+
+  test.each([
+    "INSERT INTO t VALUES (7, 'x') RETURNING id", // B123
+    "WITH x AS (INSERT INTO t VALUES (7, 'x') RETURNING id) SELECT id FROM x", // B121
+    "/* app:web */ INSERT INTO t VALUES (7, 'x') RETURNING id", // B122
+  ])("%s runs on the primary and sticks", async (text) => {
+    await replayPaused(async () => {
+      await lb.session(async () => {
+        expect(await onStandby()).toBe(true);
+        expect((await lb.query(text)).rows).toEqual([{ id: 7 }]);
+        expect((await lb.query("SELECT count(*)::int AS n FROM t")).rows).toEqual([{ n: 1 }]);
+      });
+    });
+  });
+
+  test("locking reads, unknown functions and several statements run on the primary", async () => {
+    await lb.query("SELECT * FROM t FOR UPDATE");
+    expect((await lb.query("SELECT writes(5) AS n")).rows).toEqual([{ n: 5 }]);
+    await expect(lb.query("SELECT 1; SELECT 2")).resolves.toBeDefined();
+  });
+
+  test("a read that a replica refuses as a write runs once on the primary, and the replica stays in use", async () => {
+    expect((await lb.query("SELECT n FROM writing_view")).rows).toEqual([{ n: 1 }]);
+    expect(await cluster.sql(cluster.primary, "SELECT count(*)::int AS n FROM log")).toEqual([{ n: 1 }]);
+    expect(lb.status.every((host) => host.usable)).toBe(true);
+    expect(await metrics.expose()).toMatch(/dblb_reads_total\{target="primary",reason="misroute"\} 1/);
+    await lb.query("SELECT n FROM writing_view");
+    expect(await metrics.expose()).toMatch(/dblb_writes_total\{kind="write"\} 1/);
+  });
+
+  test("the server's own errors pass through, and the connection is used again", async () => {
+    const backend = async () => (await lb.usePrimary(() => lb.query<{ pid: number }>("SELECT pg_backend_pid() AS pid"))).rows[0]?.pid;
+    const before = await backend();
+    await expect(lb.query("INSERT INTO t VALUES (1), (1)")).rejects.toMatchObject({ code: "23505" });
+    await expect(lb.usePrimary(() => lb.query("SELECT nothing FROM t"))).rejects.toMatchObject({ code: "42703" });
+    expect(await backend()).toBe(before);
+  });
+
+  test("a setting does not leak to the next user of the connection", async () => {
+    await lb.query("SET statement_timeout = 1234");
+    const { rows } = await lb.usePrimary(() => lb.query("SHOW statement_timeout"));
+    expect(rows).toEqual([{ statement_timeout: "30s" }]);
+  });
+
+  test("transaction control is refused outside of transaction()", async () => {
+    expect(await failureOf(lb.query("BEGIN"))).toMatchObject({ code: "invalid_argument" });
+  });
+
+  test("a hint may vouch for an unknown function, never for a write", async () => {
+    const text = "SELECT reads(1) AS n, pg_is_in_recovery() AS standby";
+    expect((await lb.query(text, [], { hint: "read" })).rows).toEqual([{ n: 1, standby: true }]);
+    expect(await failureOf(lb.query("DELETE FROM t", [], { hint: "read" }))).toMatchObject({ code: "invalid_argument" });
+  });
+
+  test("an aborted statement rejects with the signal's reason and leaves no busy connection behind", async () => {
+    const controller = new AbortController();
+    const running = lb.query("SELECT pg_sleep(60)", [], { signal: controller.signal });
+    controller.abort(new CodedError("cancelled", "enough"));
+    expect(await failureOf(running)).toMatchObject({ code: "cancelled" });
+    expect((await lb.query("SELECT 1 AS n")).rows).toEqual([{ n: 1 }]);
+  });
+});
+
+describe("sessions and blocks", () => {
+  test("after a write the session reads its own write, other sessions stay on the replica", async () => {
+    await replayPaused(async () => {
+      await lb.session(async () => {
+        await lb.query("INSERT INTO t VALUES (1, 'mine')");
+        expect(await onStandby()).toBe(false);
+        expect((await lb.query("SELECT v FROM t")).rows).toEqual([{ v: "mine" }]);
+        await lb.session(async () => expect(await onStandby()).toBe(true));
+        expect(await onStandby()).toBe(false);
+      });
+      expect(await onStandby()).toBe(true);
+    });
+  });
+
+  test("later sessions of the same key see the write, others use the replica (B137)", async () => {
+    const read = (user: number) => lb.session({ stick: [["user", user]] }, onStandby);
+    expect(await read(1)).toBe(true);
+    await lb.session({ stick: [["user", 1]] }, async () => void (await lb.query("INSERT INTO t VALUES (1)")));
+    expect(await read(1)).toBe(false);
+    expect(await read(1)).toBe(false);
+    expect(await read(2)).toBe(true);
+  });
+
+  test("a thousand interleaved sessions do not mix", async () => {
+    const results = await Promise.all(
+      Array.from({ length: 1000 }, (_, i) =>
+        lb.session(async () => {
+          if (i % 50 === 0) await lb.query("INSERT INTO t VALUES ($1)", [i]);
+          else await Promise.resolve();
+          return [i % 50 !== 0, await onStandby()];
+        }),
+      ),
+    );
+    expect(results.filter(([expected, actual]) => expected !== actual)).toEqual([]);
+  });
+
+  test("blocks nest and restore what was before", async () => {
+    await lb.session(async () => {
+      await lb.usePrimary(async () => {
+        expect(await onStandby()).toBe(false);
+        await lb.useReplicasForReadQueries(async () => expect(await onStandby()).toBe(true));
+        expect(await onStandby()).toBe(false);
+      });
+      expect(await onStandby()).toBe(true);
+      await lb.ignoreWrites(async () => {
+        await lb.ignoreWrites(async () => void (await lb.query("INSERT INTO t VALUES (1)")));
+        await lb.query("INSERT INTO t VALUES (2)");
+      });
+      expect(await onStandby()).toBe(true);
+      await lb.useReplicasForReadQueries(async () => {
+        await lb.query("INSERT INTO t VALUES (3)");
+        expect(await onStandby()).toBe(true);
+      });
+      expect(await onStandby()).toBe(false);
+    });
+  });
+
+  test("a block may refuse writes instead", async () => {
+    const write = () => lb.query("INSERT INTO t VALUES (1)");
+    const failure = await failureOf(lb.useReplicasForReadQueries({ onWrite: "throw" }, write));
+    expect(failure).toMatchObject({ code: "write_inside_read_only_transaction" });
+    expect(await cluster.sql(cluster.primary, "SELECT * FROM t")).toEqual([]);
+  });
+
+  test("what cannot be told apart is tried on a replica where the block says so, until the session has written", async () => {
+    const ambiguous = async () =>
+      (await lb.query<{ standby: boolean }>("SELECT reads(1), pg_is_in_recovery() AS standby")).rows[0]?.standby;
+    await lb.session(() =>
+      lb.fallbackToReplicasForAmbiguousQueries(async () => {
+        expect(await ambiguous()).toBe(true);
+        await lb.query("INSERT INTO t VALUES (1)");
+        expect(await ambiguous()).toBe(false);
+      }),
+    );
+    await lb.fallbackToReplicasForAmbiguousQueries(async () => expect((await lb.query("SELECT writes(3) AS n")).rows).toEqual([{ n: 3 }]));
+  });
+});
