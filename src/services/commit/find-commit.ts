@@ -5,16 +5,16 @@ import { DamageControl } from "../damage-control.ts";
 import type { ServicesDeps } from "../services-deps.ts";
 import { checkRevision } from "./check-revision.ts";
 import { parseCommit } from "./parse-commit.ts";
+import { readCommit } from "./read-commit.ts";
 
 /** FindCommit: the commit that a revision names; an answer without a commit where there is none. */
-export function findCommit(deps: Pick<ServicesDeps, "cache" | "git" | "storageName" | "clock" | "logger">) {
+export function findCommit(deps: Pick<ServicesDeps, "cache" | "git" | "storageName" | "logger">) {
   const damage = new DamageControl(deps);
   return async (request: FindCommitRequest__Output, call: CallContext): Promise<FindCommitResponse> => {
     const path = targetPath(request.repository, deps.storageName);
     const revision = checkRevision(request.revision);
     await using lease = await deps.cache.acquire(path, call.signal);
-    const object = await damage.retrying(lease, call.signal, () => deps.git.readObject(lease, revision, "commit", call.signal));
-    if (object?.type !== "commit") return {};
-    return { commit: parseCommit(object.oid, object.content, { trailers: request.trailers }) };
+    const commit = await damage.retrying(lease, call.signal, () => readCommit(deps.git, lease, revision, call.signal));
+    return commit ? { commit: parseCommit(commit.oid, commit.content, { trailers: request.trailers }) } : {};
   };
 }

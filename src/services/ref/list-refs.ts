@@ -20,7 +20,7 @@ const maxPointingAtOids = 4096;
 const referenceOverheadBytes = 32;
 
 /** ListRefs: the refs of one generation that match any pattern, in messages below 1 MiB. HEAD, where asked for and born, comes first. */
-export function listRefs(deps: Pick<ServicesDeps, "cache" | "git" | "storageName" | "clock" | "logger">) {
+export function listRefs(deps: Pick<ServicesDeps, "cache" | "git" | "storageName" | "logger">) {
   const damage = new DamageControl(deps);
   return async function* (request: ListRefsRequest__Output, call: CallContext): AsyncGenerator<ListRefsResponse> {
     const path = targetPath(request.repository, deps.storageName);

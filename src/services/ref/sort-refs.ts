@@ -6,7 +6,7 @@ import { parsePerson } from "../commit/parse-person.ts";
 
 /** Objects that one sort by date reads at most. */
 const maxDatedObjects = 50_000;
-const readsAtOnce = 16;
+const readsAtOnce = 8;
 
 /** Orders `refs`, which come by name, as the request asks. Refs of equal date stay in the order of their names. */
 export async function sortRefs(
@@ -27,7 +27,8 @@ export async function sortRefs(
   for (let at = 0; at < oids.length; at += readsAtOnce) {
     const reads = oids.slice(at, at + readsAtOnce).map(async (oid) => {
       const object = await objects.git.readObject(objects.view, oid, "any", signal);
-      dates.set(oid, object ? dateOf(object, sortBy.key) : 0);
+      if (!object) throw new CodedError("corrupt", "git does not find an object that a ref names", { oid });
+      dates.set(oid, dateOf(object, sortBy.key));
     });
     // All of them end before the lease behind `view` may go.
     for (const read of await Promise.allSettled(reads)) if (read.status === "rejected") throw read.reason;

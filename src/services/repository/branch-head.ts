@@ -1,8 +1,7 @@
 import { type ByteString, CodedError } from "../../base/index.ts";
+import { isRefName } from "../../storage/index.ts";
 
-const maxBytes = 244;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are exactly what a ref name may not have
-const forbidden = /[\x00-\x20\x7f~^:?*[\\]|\.\.|@\{|\/\/|\.lock(?:\/|$)|(?:^|\/)\.|[./]$|^\/|^-/;
+const maxBytes = 1000;
 
 /**
  * The full ref name of the branch a new repository starts with; `main` where none is given.
@@ -11,8 +10,9 @@ const forbidden = /[\x00-\x20\x7f~^:?*[\\]|\.\.|@\{|\/\/|\.lock(?:\/|$)|(?:^|\/)
  */
 export function branchHead(branch: Uint8Array): ByteString {
   const name = Buffer.from(branch).toString("latin1") || "main";
-  if (name.length > maxBytes || forbidden.test(name) || name === "HEAD" || name === "@") {
+  const head = `refs/heads/${name}`;
+  if (name.length > maxBytes || name.startsWith("-") || name === "HEAD" || !isRefName(head)) {
     throw new CodedError("invalid_argument", "default_branch is not a valid branch name", { defaultBranch: name.slice(0, maxBytes) });
   }
-  return `refs/heads/${name}`;
+  return head;
 }

@@ -1,4 +1,3 @@
-import { CodedError } from "../../base/index.ts";
 import type { RepositoryLease } from "../../cache/index.ts";
 import type { CheckedPush, CommandResult, PushCommand } from "../../git/index.ts";
 import type { PublishResult } from "../../storage/index.ts";
@@ -20,25 +19,20 @@ export async function publishPush(
 ): Promise<readonly CommandResult[]> {
   // A client that lost the answer of its push sends it again: that uploads nothing.
   if (push.commands.every((command) => isReached(lease, command))) return push.commands.map(({ ref }) => ({ ref, status: "ok" }));
-  let result: PublishResult;
-  try {
-    result = await deps.storage.publish(
-      {
-        path: lease.generation.path,
-        base: lease.generation,
-        updates: push.commands,
-        atomic: push.atomic,
-        packs: push.pack ? [push.pack] : [],
-        disconnected: async (base, updates, disconnectedSignal) => {
-          await using other = await deps.cache.acquireGeneration(base, disconnectedSignal);
-          return await deps.git.disconnected(other, quarantineDir, updates, disconnectedSignal);
-        },
+  const result = await deps.storage.publish(
+    {
+      path: lease.generation.path,
+      base: lease.generation,
+      updates: push.commands,
+      atomic: push.atomic,
+      packs: push.pack ? [push.pack] : [],
+      disconnected: async (base, updates, disconnectedSignal) => {
+        await using other = await deps.cache.acquireGeneration(base, disconnectedSignal);
+        return await deps.git.disconnected(other, quarantineDir, updates, disconnectedSignal);
       },
-      signal,
-    );
-  } catch (error) {
-    return refusal(push, error);
-  }
+    },
+    signal,
+  );
   onPublished(result);
   return result.results;
 }
@@ -46,15 +40,4 @@ export async function publishPush(
 function isReached(lease: RepositoryLease, { ref, newOid }: PushCommand): boolean {
   const current = lease.refs.get(ref)?.oid;
   return current === undefined ? /^0+$/.test(newOid) : current === newOid;
-}
-
-/** Refusals that hold for every ref go into the report, where git shows them; other errors end the call. */
-function refusal(push: CheckedPush, error: unknown): readonly CommandResult[] {
-  if (CodedError.is(error, "repository_not_found")) {
-    return push.commands.map(({ ref }) => ({ ref, status: "rejected", reason: "the repository was removed meanwhile" }));
-  }
-  if (CodedError.is(error, "store_refuses_writes")) {
-    return push.commands.map(({ ref }) => ({ ref, status: "rejected", reason: "the object store does not take writes" }));
-  }
-  throw error;
 }

@@ -19,27 +19,41 @@ export async function* repairingUploadPack(
     for (let attempt = 1; ; attempt++) {
       const heldBack: Uint8Array[] = [];
       let bytes = 0;
+      let failure: unknown;
       try {
         for await (const chunk of deps.git.uploadPack(lease, replayable.read(), options)) {
           bytes += chunk.length;
           heldBack.push(chunk);
           if (bytes >= heldBackBytes) yield* heldBack.splice(0);
         }
-        yield* heldBack;
-        return;
       } catch (error) {
-        if (attempt > 1 || !(await deps.damage.foundDamage(lease, error, options.signal))) throw error;
-        if (bytes >= heldBackBytes || !replayable.replayable) {
-          throw new CodedError(
-            "node_unavailable",
-            "a damaged copy of the repository was thrown away; try again",
-            { relativePath: lease.generation.path },
-            { cause: error, retryAfterMs: 100 },
-          );
-        }
+        failure = error;
       }
+      const suspicion = failure ?? missingTarget(lease, heldBack);
+      if (attempt === 1 && suspicion !== undefined && (await deps.damage.foundDamage(lease, suspicion, options.signal))) {
+        if (bytes < heldBackBytes && replayable.replayable) continue;
+        throw new CodedError(
+          "node_unavailable",
+          "a damaged copy of the repository was thrown away; try again",
+          { relativePath: lease.generation.path },
+          { cause: suspicion, retryAfterMs: 100 },
+        );
+      }
+      if (failure !== undefined) throw failure;
+      yield* heldBack;
+      return;
     }
   } finally {
     await replayable.close();
   }
+}
+
+/** Git answers in good order that it has no such object, although a ref names it: then it cannot read its own files. */
+function missingTarget(lease: RepositoryLease, answer: readonly Uint8Array[]): CodedError | undefined {
+  const oid = /^[0-9a-f]{4}ERR [^\n]*not our ref ([0-9a-f]{40,64})/.exec(Buffer.concat(answer).toString("latin1"))?.[1];
+  if (oid === undefined) return undefined;
+  for (const ref of lease.refs.withPrefix("refs/")) {
+    if (ref.oid === oid || ref.peeled === oid) return new CodedError("corrupt", "git does not find an object that a ref names", { oid });
+  }
+  return undefined;
 }

@@ -58,19 +58,32 @@ test("a commit that git cannot read from a damaged file is read again once the f
   expect([reads, reports]).toEqual([2, 1]);
 });
 
-test("git that fails without damage is asked once, and the files are not compared again at once", async () => {
+test("git that fails without damage is asked once", async () => {
   const fixture = new ServicesFixture();
   fixture.add("a.git");
-  let reports = 0;
+  let reads = 0;
   fixture.git = {
     readObject: async () => {
+      reads++;
       throw new CodedError("git_failed", "no luck");
     },
   };
-  fixture.cache = { reportDamage: async () => 0 * ++reports };
-  const find = findCommit(fixture.deps);
-  const request = { repository: repositoryMessage("a.git"), revision: Buffer.from("main"), trailers: false };
-  for (let i = 0; i < 3; i++) await expect(find(request, fixture.call())).rejects.toMatchObject({ code: "git_failed" });
-  expect(reports).toBe(1);
+  await expect(ask(fixture, "main")).rejects.toMatchObject({ code: "git_failed" });
+  expect(reads).toBe(1);
   expect(fixture.openLeases).toBe(0);
+});
+
+test("a ref whose object git does not find is never an answer without a commit", async () => {
+  const fixture = new ServicesFixture();
+  fixture.add("a.git", { "refs/heads/main": oid });
+  for (const revision of ["main", "HEAD", "heads/main", "refs/heads/main"]) {
+    await expect(ask(fixture, revision)).rejects.toMatchObject({ code: "corrupt" });
+  }
+});
+
+test("a tag of something that is no commit is an answer without a commit", async () => {
+  const fixture = new ServicesFixture();
+  fixture.add("a.git", { "refs/tags/blob": oid });
+  fixture.git = { readObject: async (_view, _revision, as) => (as === "any" ? { oid, type: "blob", sizeBytes: 1, content } : undefined) };
+  expect(await ask(fixture, "blob")).toEqual({});
 });

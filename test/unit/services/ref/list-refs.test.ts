@@ -107,6 +107,11 @@ test("sorting by date reads the dates; what has none counts as the oldest", asyn
   expect(await by("AUTHORDATE", "DESCENDING")).toEqual(["y", "\xc4hh", "main", "v1"]);
 });
 
+test("a ref whose object git does not find is no ref without a date", async () => {
+  const sorted = list(fixtureWithRefs(), { sortBy: { key: "CREATORDATE", direction: "ASCENDING" } });
+  await expect(sorted).rejects.toMatchObject({ code: "corrupt" });
+});
+
 test.each([
   ["no pattern", { patterns: [] }],
   ["an empty pattern", { like: [""] }],
@@ -120,6 +125,7 @@ test.each([
   ],
 ] as const)("%s is the caller's mistake", async (_, content) => {
   const fixture = fixtureWithRefs();
+  for (const oid of [a, b, c, oidOf("d")]) fixture.objects.set(oid, commit(oid, "1", "1"));
   await expect(list(fixture, content as unknown as Parameters<typeof request>[0])).rejects.toMatchObject({ code: "invalid_argument" });
   expect(fixture.openLeases).toBe(0);
 });

@@ -91,20 +91,7 @@ test("the refs are asked again on another base through a lease of their own", as
   expect(fixture.openLeases).toBe(0);
 });
 
-test.each([
-  ["repository_not_found", "rejected refs/heads/a the repository was removed meanwhile\n"],
-  ["store_refuses_writes", "rejected refs/heads/a the object store does not take writes\n"],
-] as const)("%s refuses each ref in the report", async (code, report) => {
-  const fixture = fixtureWith(create);
-  fixture.storage = {
-    publish: async () => {
-      throw new CodedError(code, "no");
-    },
-  };
-  expect(await push(fixture)).toBe(report);
-});
-
-test("other errors of the store end the call", async () => {
+test("an error of the store is git's to report", async () => {
   const fixture = fixtureWith(create);
   fixture.storage = {
     publish: async () => {
