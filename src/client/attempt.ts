@@ -2,6 +2,8 @@ import type { Client, ClientDuplexStream, Metadata, ServiceError } from "@grpc/g
 import { abortable, type Clock, CodedError, linkSignals, readMessages, startDeadline, writeMessage } from "../base/index.ts";
 import type { ClientMethod } from "./client-method.ts";
 
+const callOver = new CodedError("cancelled", "the call is over");
+
 /** One try of a call at one node. On the wire all shapes are alike: messages, then the end, in both directions. */
 export class Attempt implements Disposable {
   /** Header of the response, once there is one. */
@@ -21,7 +23,7 @@ export class Attempt implements Disposable {
         failure = error as ServiceError;
       });
       this.#call.once("status", () => {
-        this.#over.abort(new CodedError("cancelled", "the call is over"));
+        this.#over.abort(callOver);
         resolve(failure);
       });
     });

@@ -72,12 +72,8 @@ export class RedirectStatus extends Error {
 /** The status that a call which failed with `error` ends with. Nothing of an unknown error reaches the client. */
 export function callStatusOf(error: unknown, correlationId: string): CallStatus {
   if (error instanceof RedirectStatus) {
-    const bytes = redirectCodec.encode(error.redirect);
-    return {
-      code: status.FAILED_PRECONDITION,
-      message: clipped(error.message),
-      details: [{ type: "gitaly_gossip.v1.RedirectError", bytes }],
-    };
+    const details = [{ type: "gitaly_gossip.v1.RedirectError", bytes: encodeRedirect(error.redirect) }];
+    return { code: status.FAILED_PRECONDITION, message: clipped(error.message), details };
   }
   const coded = decisiveError(error);
   if (!coded) return { code: status.INTERNAL, message: `internal error, correlation id ${correlationId}`, details: [] };
@@ -93,6 +89,15 @@ export function callStatusOf(error: unknown, correlationId: string): CallStatus 
     return { code, message, details: [{ type: "gitaly.LimitError", bytes }] };
   }
   return { code, message, details: [] };
+}
+
+/** With as many owners as leave room for the rest of the status; the first always fits. */
+function encodeRedirect({ owners = [], ...rest }: RedirectError): Uint8Array {
+  const room = maxDetailsBytes - maxMessageBytes - 256;
+  for (let count = owners.length; ; count--) {
+    const bytes = redirectCodec.encode({ ...rest, owners: owners.slice(0, count) });
+    if (bytes.length <= room || count <= 1) return bytes;
+  }
 }
 
 /** What grpc-js ends a call with; `trailer` is added to. */
