@@ -34,7 +34,7 @@ export async function startRawServer(services: Readonly<Record<string, Record<st
 }
 
 /** The trailers of a redirect to these owners. */
-export function redirectTrailers(owners: readonly { node: string; address: string }[], node?: string): Metadata {
+function redirectTrailers(owners: readonly { node: string; address: string }[], node?: string): Metadata {
   const value = messageCodec<object, object>("gitaly_gossip.v1.RedirectError").encode({ owners, ringFingerprint: "0123456789abcdef" });
   const details = [{ type_url: "type.googleapis.com/gitaly_gossip.v1.RedirectError", value }];
   const metadata = new Metadata();

@@ -5,7 +5,7 @@ import type { MemberInfo, MemberView } from "../../src/routing/index.ts";
 import { createRpcServer, type NodeState, type RpcOptions, type RpcServer, type ServiceMap } from "../../src/rpc/index.ts";
 
 /** One node with a real gRPC server and whatever view of the cluster a test gives it. */
-export interface RpcNode {
+interface RpcNode {
   readonly name: string;
   readonly server: RpcServer;
   /** HOST:PORT */
