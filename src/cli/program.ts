@@ -1,4 +1,5 @@
 import { Command, type OutputConfiguration } from "commander";
+import { packageVersion } from "../base/index.ts";
 import { addCheckCommand } from "./check/options.ts";
 import { addConfigCommand } from "./config/options.ts";
 import type { Submit } from "./context.ts";
@@ -7,13 +8,12 @@ import { addRepoCommand } from "./repo/options.ts";
 import { addRouteCommand } from "./route/options.ts";
 import { addServeCommand } from "./serve/options.ts";
 import { addStatusCommand } from "./status/options.ts";
-import { readVersion } from "./version.ts";
 
 /** All commands with their options. Parsing throws commander's errors; the action of the named command goes to `submit`. */
 export function createProgram(submit: Submit, output: OutputConfiguration): Command {
   const program = new Command("gitaly")
     .description("A cluster of equal nodes that serves Git repositories from object storage")
-    .version(readVersion(), "--version", "print the version")
+    .version(packageVersion, "--version", "print the version")
     .helpOption("-h, --help", "print help")
     .exitOverride()
     .configureOutput({ ...output, outputError: () => {} });

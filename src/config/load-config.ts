@@ -88,7 +88,7 @@ function gossipAddress(merged: Merged): ListenAddress {
 
 /** Problems that more than one key makes. */
 function checkTogether(merged: Merged): Problem[] {
-  return [...checkListeners(merged), ...checkJoins(merged), ...checkGossip(merged)];
+  return [...checkListeners(merged), ...checkJoins(merged), ...checkGossip(merged), ...checkDatabase(merged)];
 }
 
 function problemAt(merged: Merged, key: KeyName, message: string, code: Problem["code"] = "bad_config"): Problem {
@@ -143,6 +143,12 @@ function checkGossip(merged: Merged): Problem[] {
     problems.push(problemAt(merged, "cluster.probe_timeout", "must not be longer than cluster.probe_interval"));
   }
   return problems;
+}
+
+function checkDatabase(merged: Merged): Problem[] {
+  const replicas = merged.settings.get("database.replicas")?.value as Values["database.replicas"] | undefined;
+  if (!replicas?.length || merged.settings.has("database.url") || merged.problems.length > 0) return [];
+  return [problemAt(merged, "database.replicas", "needs database.url, the primary of these replicas")];
 }
 
 function deepFreeze<T>(value: T): T {

@@ -24,7 +24,7 @@ export interface ConfigInput {
 export const sources = ["default", "file", "environment", "flag"] as const;
 
 /** One value of one key. */
-export interface Setting {
+interface Setting {
   readonly source: (typeof sources)[number];
   /** `gitaly.toml:12`, `GITALY_CLUSTER_REPLICAS`, `--insecure` or `default`. */
   readonly from: string;

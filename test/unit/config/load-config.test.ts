@@ -111,8 +111,10 @@ function at(value: unknown, path: string): unknown {
 }
 
 test.each(settings)("%s = %s is read from the file and from the environment", (key, toml, env, path, value) => {
-  expect(at(load({ toml: `${key} = ${toml}` }), path)).toEqual(value);
-  expect(at(load({ env: { [envName(key)]: env } }), path)).toEqual(value);
+  // Replicas need a primary.
+  const beside = key === "database.replicas" ? { env: { GITALY_DATABASE_URL: "postgres://p" } } : { env: {} };
+  expect(at(load({ ...beside, toml: `${key} = ${toml}` }), path)).toEqual(value);
+  expect(at(load({ env: { ...beside.env, [envName(key)]: env } }), path)).toEqual(value);
 });
 
 test("the table above names every key", () => {
@@ -286,6 +288,7 @@ const badValues: readonly [toml: string, message: RegExp][] = [
   ['object_storage.on_outage = "shrug"', /"fail" or "stale"/],
   ["insecure = 1", /true or false/],
   ['cluster.probe_interval = "1s"\ncluster.probe_timeout = "2s"', /must not be longer/],
+  ['database.replicas = ["postgres://r"]', /needs database\.url/],
   ['listen_addr = "127.0.0.1:9"\nhttp_addr = "127.0.0.1:9"', /HTTP and gRPC cannot both/],
 ];
 
