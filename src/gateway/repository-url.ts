@@ -1,7 +1,7 @@
 import { CodedError, checkRelativePath } from "../base/index.ts";
 
 /** Which of git's requests a URL is. */
-export type GitRoute = "info/refs" | "git-upload-pack" | "git-receive-pack";
+type GitRoute = "info/refs" | "git-upload-pack" | "git-receive-pack";
 
 /** A request on a repository, as its raw URL says. */
 export interface RepositoryUrl {
