@@ -1,4 +1,5 @@
-import { type Clock, CodedError, linkSignals, type Random, shuffle, startDeadline } from "../base/index.ts";
+import { setMaxListeners } from "node:events";
+import { type Clock, CodedError, linkSignals, type Random, startDeadline } from "../base/index.ts";
 import type { Logger, Metrics } from "../observability/index.ts";
 import { Acks } from "./acks.ts";
 import { bytesToIp, formatAddress, type GossipAddress } from "./address.ts";
@@ -20,6 +21,7 @@ import { Prober } from "./probe.ts";
 import { ProbeHelper } from "./probe-helper.ts";
 import { PushPull } from "./push-pull.ts";
 import { Rejoiner } from "./rejoin.ts";
+import { RoundRobin } from "./round-robin.ts";
 import { type Effect, MembershipState, type NodeRecord, type StateEvent } from "./state.ts";
 import { SuspicionTimers } from "./suspicion-timers.ts";
 import type { Transport } from "./transport.ts";
@@ -64,6 +66,7 @@ export class GossipMember implements Member {
   readonly #joiner: Joiner;
   readonly #rejoiner: Rejoiner;
   readonly #warnings: PathWarnings;
+  readonly #gossipOrder: RoundRobin;
   readonly #listeners = new Set<(event: MemberEvent) => void>();
   readonly #life = new AbortController();
   readonly #gossiping: Promise<void>;
@@ -91,6 +94,7 @@ export class GossipMember implements Member {
     this.#io = new PacketIo({ ...tuning, envelope }, { transport, random, queue: this.#queue, metrics: this.#metrics, clusterSize });
     this.#acks = new Acks(random);
     this.#warnings = new PathWarnings(deps);
+    this.#gossipOrder = new RoundRobin(random);
     const source = () => this.#source();
     const send = this.#io.send.bind(this.#io);
     this.#helper = new ProbeHelper(tuning, { clock, acks: this.#acks, source, send });
@@ -117,6 +121,8 @@ export class GossipMember implements Member {
     const succeed = (incarnation: number) => this.#apply({ type: "succeed", incarnation });
     this.#joiner = new Joiner({ clock, random, transport, pushPull: this.#pushPull, own: () => this.#state.own, succeed });
     this.#rejoiner = this.#createRejoiner();
+    // Each open stream listens to it.
+    setMaxListeners(0, this.#life.signal);
     transport.start({
       onPacket: (bytes, from) => this.#onPacket(bytes, from),
       onStream: (stream) => this.#pushPull.serve(stream, this.#life.signal),
@@ -293,11 +299,17 @@ export class GossipMember implements Member {
     if (this.#queue.size === 0) return;
     const nowMs = this.#deps.clock.monotonic();
     const { gossipNodes, gossipToTheDeadMs } = this.#tuning;
-    const targets = this.#state.nodes.filter(
-      ({ name, state, changedAtMs }) =>
-        name !== this.name && (state === "alive" || state === "suspect" || (state === "dead" && nowMs - changedAtMs <= gossipToTheDeadMs)),
-    );
-    for (const target of shuffle(this.#deps.random, targets).slice(0, gossipNodes)) this.#io.send(target, [], target.versions);
+    const isTarget = ({ name, state, changedAtMs }: NodeRecord) =>
+      name !== this.name && (state === "alive" || state === "suspect" || (state === "dead" && nowMs - changedAtMs <= gossipToTheDeadMs));
+    const names = new Set(this.#state.nodes.filter(isTarget).map(({ name }) => name));
+    // In turn, not at random: a message goes out only a few times, and each should reach another member.
+    for (let i = 0; i < gossipNodes; i++) {
+      const name = this.#gossipOrder.next(names, () => {});
+      const target = name === undefined ? undefined : this.#state.node(name);
+      if (!target) return;
+      names.delete(target.name);
+      this.#io.send(target, [], target.versions);
+    }
   }
 
   #onPacket(bytes: Uint8Array, from: GossipAddress): void {

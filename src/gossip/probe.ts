@@ -5,7 +5,7 @@ import type { GossipAddress } from "./address.ts";
 import type { Awareness } from "./awareness.ts";
 import type { PacketMessage, Source } from "./codec/message.ts";
 import type { GossipMetrics } from "./gossip-metrics.ts";
-import { ProbeOrder } from "./probe-order.ts";
+import { RoundRobin } from "./round-robin.ts";
 import type { NodeRecord } from "./state.ts";
 
 export interface ProbeOptions {
@@ -42,14 +42,14 @@ const streamPingVersion = 3;
 export class Prober implements Disposable {
   readonly #options: ProbeOptions;
   readonly #deps: ProbeDeps;
-  readonly #order: ProbeOrder;
+  readonly #order: RoundRobin;
   #timer: Disposable | undefined;
   #probe: Probe | undefined;
 
   constructor(options: ProbeOptions, deps: ProbeDeps) {
     this.#options = options;
     this.#deps = deps;
-    this.#order = new ProbeOrder(deps.random);
+    this.#order = new RoundRobin(deps.random);
     this.#schedule(deps.random.int(options.probeIntervalMs));
   }
 

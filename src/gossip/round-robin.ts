@@ -1,7 +1,7 @@
 import { type Random, shuffle } from "../base/index.ts";
 
 /** Randomised round robin: every node once per round, in an order that changes with each round. */
-export class ProbeOrder {
+export class RoundRobin {
   readonly #random: Random;
   #names: string[] = [];
   #index = 0;
@@ -32,7 +32,7 @@ export class ProbeOrder {
     const known = new Set(this.#names);
     for (const name of names) {
       if (known.has(name)) continue;
-      // Anywhere in the list, so that members do not all probe a newcomer at once.
+      // Anywhere in the list, so that members do not all turn to a newcomer at once.
       const at = this.#random.int(this.#names.length + 1);
       this.#names.splice(at, 0, name);
       if (at < this.#index) this.#index++;

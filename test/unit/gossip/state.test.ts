@@ -1,0 +1,293 @@
+import { expect, test } from "vitest";
+import type { AliveMessage, DeadMessage, NodeState, PushNodeState, SuspectMessage } from "../../../src/gossip/codec/message.ts";
+import { type Effect, MembershipState, type StateEvent } from "../../../src/gossip/state.ts";
+
+const versions = Uint8Array.of(1, 5, 2, 0, 0, 0);
+const none = new Uint8Array();
+const addressA = Uint8Array.of(10, 0, 0, 2);
+const addressB = Uint8Array.of(10, 0, 0, 3);
+const own = Uint8Array.of(10, 0, 0, 1);
+
+function create(acceptMeta: (name: string, meta: Uint8Array) => boolean = () => true): MembershipState {
+  return new MembershipState(
+    {
+      name: "self",
+      address: own,
+      port: 7946,
+      meta: none,
+      suspicionMultiplier: 4,
+      suspicionMaxMultiplier: 6,
+      probeIntervalMs: 1000,
+      acceptMeta,
+    },
+    0,
+  );
+}
+
+const alive = (node: string, incarnation: number, more: Partial<AliveMessage> = {}): AliveMessage => ({
+  type: "alive",
+  node,
+  incarnation,
+  address: addressA,
+  port: 7946,
+  meta: none,
+  versions,
+  ...more,
+});
+const suspect = (node: string, incarnation: number, from = "n9"): SuspectMessage => ({ type: "suspect", node, incarnation, from });
+const dead = (node: string, incarnation: number, from = "n9"): DeadMessage => ({ type: "dead", node, incarnation, from });
+const remote = (name: string, incarnation: number, state: NodeState, more: Partial<PushNodeState> = {}): PushNodeState => ({
+  name,
+  incarnation,
+  state,
+  address: addressA,
+  port: 7946,
+  meta: none,
+  versions,
+  ...more,
+});
+
+function apply(state: MembershipState, nowMs: number, ...events: StateEvent[]): Effect[] {
+  return events.flatMap((event) => state.apply(event, nowMs));
+}
+
+const kinds = (effects: Effect[]) => effects.map((effect) => (effect.kind === "event" ? effect.event.type : effect.kind));
+const sent = (effects: Effect[]) => effects.flatMap((effect) => (effect.kind === "send" ? [effect] : []));
+const stateOf = (state: MembershipState, name: string) => {
+  const record = state.node(name);
+  return record && `${record.state}/${record.incarnation}`;
+};
+
+test("a new node joins, is passed on, and the same claim again changes nothing", () => {
+  const state = create();
+  expect(kinds(apply(state, 0, alive("n1", 1)))).toEqual(["broadcast", "joined"]);
+  const snapshot = state.nodes;
+  expect(apply(state, 0, alive("n1", 1))).toEqual([]);
+  expect(state.nodes).toBe(snapshot);
+  expect(state.nodes.map(({ name }) => name)).toEqual(["n1", "self"]);
+});
+
+test("new metadata needs a newer incarnation", () => {
+  const state = create();
+  apply(state, 0, alive("n1", 1));
+  expect(apply(state, 0, alive("n1", 1, { meta: Uint8Array.of(1) }))).toEqual([]);
+  expect(kinds(apply(state, 0, alive("n1", 2, { meta: Uint8Array.of(1) })))).toEqual(["broadcast", "updated"]);
+});
+
+test("of equal incarnations dead beats suspect beats alive, in every order of arrival", () => {
+  const messages = [alive("n1", 5), dead("n1", 5), suspect("n1", 5), alive("n1", 5)];
+  for (const order of permutations(messages)) {
+    const state = create();
+    apply(state, 0, alive("n1", 4), ...order);
+    expect(stateOf(state, "n1")).toBe("dead/5");
+  }
+});
+
+function permutations<T>(items: readonly T[]): T[][] {
+  if (items.length < 2) return [[...items]];
+  return items.flatMap((item, index) => permutations(items.filter((_, i) => i !== index)).map((rest) => [item, ...rest]));
+}
+
+test("a suspicion is passed on, armed, shortened by other accusers only, and ends in death", () => {
+  const state = create();
+  for (let i = 2; i <= 7; i++) apply(state, 0, alive(`n${i}`, 1, { address: Uint8Array.of(10, 0, 1, i) }));
+  const arms = (effects: Effect[]) => effects.flatMap((effect) => (effect.kind === "armSuspicion" ? [Math.round(effect.delayMs)] : []));
+  const first = apply(state, 0, suspect("n2", 1, "n3"));
+  expect(kinds(first)).toEqual(["broadcast", "suspected", "armSuspicion"]);
+  expect(arms(first)).toEqual([24_000]);
+  expect(arms(apply(state, 1000, suspect("n2", 1, "n3")))).toEqual([]);
+  expect(arms(apply(state, 1000, suspect("n2", 1, "n4")))).toEqual([10_381]);
+  expect(arms(apply(state, 1000, suspect("n2", 1, "n4")))).toEqual([]);
+  expect(arms(apply(state, 1000, suspect("n2", 1, "n5")))).toEqual([3000]);
+  expect(arms(apply(state, 1000, suspect("n2", 1, "n6")))).toEqual([]);
+  expect(apply(state, 2000, { type: "suspicionExpired", node: "n2", incarnation: 0 })).toEqual([]);
+  expect(kinds(apply(state, 4000, { type: "suspicionExpired", node: "n2", incarnation: 1 }))).toEqual([
+    "disarmSuspicion",
+    "broadcast",
+    "failed",
+  ]);
+});
+
+test("a suspect that answers with a newer incarnation is alive again and its timer stops", () => {
+  const state = create();
+  apply(state, 0, alive("n1", 1), suspect("n1", 1));
+  expect(kinds(apply(state, 10, alive("n1", 2)))).toEqual(["disarmSuspicion", "broadcast", "updated"]);
+  expect(apply(state, 9999, { type: "suspicionExpired", node: "n1", incarnation: 1 })).toEqual([]);
+  expect(stateOf(state, "n1")).toBe("alive/2");
+});
+
+test("events tell a node that left from one that failed, with the reason and who said so", () => {
+  const state = create();
+  apply(state, 0, alive("n1", 1), alive("n2", 1, { address: addressB }));
+  const [left] = apply(state, 0, dead("n1", 1, "n1")).filter(({ kind }) => kind === "event");
+  expect(left).toMatchObject({ event: { type: "left", from: "n1", reason: "leave", member: { name: "n1", state: "left" } } });
+  const [failed] = apply(state, 0, dead("n2", 1, "n9")).filter(({ kind }) => kind === "event");
+  expect(failed).toMatchObject({ event: { type: "failed", from: "n9", reason: "declared", member: { name: "n2", state: "dead" } } });
+});
+
+test("accusations of unknown nodes and old accusations are ignored", () => {
+  const state = create();
+  expect(apply(state, 0, suspect("n1", 1), dead("n1", 1))).toEqual([]);
+  apply(state, 0, alive("n1", 3));
+  expect(apply(state, 0, suspect("n1", 2), dead("n1", 2))).toEqual([]);
+});
+
+test("an accusation of this node is refuted with a newer incarnation", () => {
+  const state = create();
+  const effects = apply(state, 0, suspect("self", 7));
+  expect(kinds(effects)).toEqual(["broadcast", "refuted"]);
+  expect(effects[0]).toMatchObject({ message: { type: "alive", node: "self", incarnation: 8 } });
+  expect(kinds(apply(state, 0, suspect("self", 7)))).toEqual([]);
+  expect(state.own.incarnation).toBe(8);
+});
+
+test("an earlier life of this node with other metadata is refuted, an equal claim is not", () => {
+  const state = create();
+  expect(apply(state, 0, alive("self", 1, { address: own }))).toEqual([]);
+  expect(kinds(apply(state, 0, alive("self", 1, { address: own, meta: Uint8Array.of(9) })))).toEqual(["broadcast", "refuted"]);
+  expect(kinds(apply(state, 0, alive("self", 40, { address: own })))).toEqual(["broadcast", "refuted"]);
+  expect(state.own.incarnation).toBe(41);
+});
+
+// B31
+test("a node that restarted is told what it is accused of, once in a while", () => {
+  const state = create();
+  apply(state, 0, alive("n2", 100), dead("n2", 100));
+  const [accusation] = sent(apply(state, 1000, alive("n2", 1)));
+  expect(accusation).toMatchObject({ to: { address: addressA }, message: { type: "dead", node: "n2", incarnation: 100, from: "self" } });
+  expect(sent(apply(state, 1100, alive("n2", 1)))).toEqual([]);
+  expect(sent(apply(state, 2000, alive("n2", 1)))).toHaveLength(1);
+  apply(state, 2000, alive("n2", 101));
+  expect(stateOf(state, "n2")).toBe("alive/101");
+});
+
+// B34
+test("a name that left is free for a new address at once", () => {
+  const state = create();
+  apply(state, 0, alive("n1", 4), dead("n1", 4, "n1"));
+  apply(state, 1000, alive("n1", 1, { address: addressB }));
+  expect(state.node("n1")).toMatchObject({ state: "alive", host: "10.0.0.3", incarnation: 1 });
+});
+
+// B34
+test("a suspect's or dead node's name moves to a new address with a newer incarnation, and the newcomer is told which", () => {
+  for (const accuse of [suspect, dead]) {
+    const state = create();
+    apply(state, 0, alive("n1", 4), accuse("n1", 4));
+    const [accusation] = sent(apply(state, 1000, alive("n1", 1, { address: addressB })));
+    expect(accusation).toMatchObject({ to: { address: addressB }, message: { node: "n1", incarnation: 4 } });
+    expect(state.node("n1")?.host).toBe("10.0.0.2");
+    apply(state, 1000, alive("n1", 5, { address: addressB }));
+    expect(state.node("n1")).toMatchObject({ state: "alive", host: "10.0.0.3" });
+    expect(state.nodes.filter(({ name }) => name === "n1")).toHaveLength(1);
+  }
+});
+
+// B35
+test("of two live nodes with one name every view keeps the same one, whichever it heard of first, and both are told", () => {
+  const a = alive("n1", 3);
+  const b = alive("n1", 3, { address: addressB });
+  for (const order of [
+    [a, b],
+    [b, a],
+  ]) {
+    const state = create();
+    const effects = apply(state, 0, ...order);
+    expect(state.node("n1")?.host).toBe("10.0.0.2");
+    expect(sent(effects).map(({ to, message }) => [to.address, (message as AliveMessage).address])).toEqual([
+      [addressB, addressA],
+      [addressA, addressB],
+    ]);
+    expect(effects).toContainEqual(
+      expect.objectContaining({ event: expect.objectContaining({ type: "conflict", other: "10.0.0.3:7946", lost: false }) }),
+    );
+    for (let i = 0; i < 5; i++) apply(state, i, ...order);
+    expect(state.node("n1")?.host).toBe("10.0.0.2");
+  }
+});
+
+// B35
+test("the node that is not kept falls silent about the name and takes it back when the other is gone", () => {
+  const state = create();
+  const winner = alive("self", 1, { address: Uint8Array.of(10, 0, 0, 0) });
+  expect(apply(state, 0, winner)).toContainEqual(
+    expect.objectContaining({ event: expect.objectContaining({ type: "conflict", lost: true, other: "10.0.0.1:7946" }) }),
+  );
+  expect(state.node("self")?.host).toBe("10.0.0.0");
+  expect(apply(state, 0, suspect("self", 1), { type: "setMeta", meta: Uint8Array.of(1) })).toEqual([]);
+  expect(kinds(apply(state, 0, dead("self", 1)))).toEqual(["broadcast", "refuted"]);
+  expect(state.node("self")).toMatchObject({ host: "10.0.0.1", state: "alive" });
+});
+
+test("the same IPv4 address in 4 and in 16 bytes is no conflict, and is passed on as it came", () => {
+  const state = create();
+  const mapped = Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, ...addressA);
+  apply(state, 0, alive("n1", 1, { address: mapped }));
+  expect(kinds(apply(state, 0, alive("n1", 2)))).toEqual(["broadcast"]);
+  apply(state, 0, alive("n1", 3, { address: mapped }));
+  expect(state.node("n1")).toMatchObject({ host: "10.0.0.2", address: mapped });
+});
+
+test("a peer's dead and suspect become suspicions here, its left is believed", () => {
+  const state = create();
+  const nodes = ["n1", "n2", "n3"];
+  nodes.forEach((name, i) => {
+    apply(state, 0, alive(name, 1, { address: Uint8Array.of(10, 0, 1, i) }));
+  });
+  apply(state, 0, {
+    type: "merge",
+    nodes: [remote("n1", 1, "dead"), remote("n2", 1, "suspect"), remote("n3", 1, "left"), remote("n4", 1, "alive")],
+  });
+  expect(["n1", "n2", "n3", "n4"].map((name) => state.node(name)?.state)).toEqual(["suspect", "suspect", "left", "alive"]);
+});
+
+test("a push/pull that calls this node dead is refuted", () => {
+  const state = create();
+  expect(kinds(apply(state, 0, { type: "merge", nodes: [remote("self", 6, "dead", { address: own })] }))).toEqual(["broadcast", "refuted"]);
+  expect(state.own.incarnation).toBe(7);
+});
+
+test("after leaving nothing is refuted, and a return has a newer incarnation", () => {
+  const state = create();
+  expect(kinds(apply(state, 0, { type: "leave" }))).toEqual(["broadcast", "left"]);
+  expect(apply(state, 0, suspect("self", 9), dead("self", 9), alive("self", 9, { address: own }))).toEqual([]);
+  expect(kinds(apply(state, 0, { type: "rejoin" }))).toEqual(["broadcast", "joined"]);
+  expect(stateOf(state, "self")).toBe("alive/2");
+});
+
+test("the dead and the left are forgotten after a time, and the owner hears of it", () => {
+  const state = create();
+  apply(state, 0, alive("n1", 1), dead("n1", 1), alive("n2", 1), dead("n2", 1, "n2"));
+  expect(apply(state, 29_999, { type: "reap", olderThanMs: 30_000 })).toEqual([]);
+  expect(kinds(apply(state, 30_000, { type: "reap", olderThanMs: 30_000 }))).toEqual(["forgotten", "forgotten"]);
+  expect(state.nodes.map(({ name }) => name)).toEqual(["self"]);
+});
+
+// B43
+test("a node whose metadata names another cluster never enters the view", () => {
+  const state = create((_name, meta) => meta[0] !== 66);
+  const foreign = { meta: Uint8Array.of(66) };
+  expect(kinds(apply(state, 0, alive("n1", 1, foreign), { type: "merge", nodes: [remote("n2", 1, "alive", foreign)] }))).toEqual([
+    "dropped",
+    "dropped",
+  ]);
+  expect(state.nodes).toHaveLength(1);
+});
+
+test("claims that would harm this node or old peers are dropped", () => {
+  const state = create();
+  const bad: Partial<AliveMessage>[] = [
+    { node: "" },
+    { node: "x".repeat(256) },
+    { address: none },
+    { port: 0 },
+    { meta: new Uint8Array(513) },
+    { incarnation: 0x80000000 },
+    { versions: Uint8Array.of(6, 7, 7, 0, 0, 0) },
+    { versions: Uint8Array.of(0, 0, 0) },
+    { versions: Uint8Array.of(5, 1, 2, 0, 0, 0) },
+  ];
+  for (const part of bad) expect(kinds(apply(state, 0, alive("n1", 1, part)))).toEqual(["dropped"]);
+  apply(state, 0, alive("n1", 1, { versions: Uint8Array.of(1, 5, 2) }));
+  expect(state.node("n1")?.versions).toEqual(versions);
+});
