@@ -1,4 +1,5 @@
 import { CodedError } from "./errors.ts";
+import { sharedAbortController } from "./signals.ts";
 
 /** Time as an argument. Only this file may touch the platform's timers and clocks. */
 export interface Clock {
@@ -43,7 +44,7 @@ export interface Deadline extends Disposable {
 
 /** Starts a deadline of `ms` milliseconds below `parent`. */
 export function startDeadline(clock: Clock, ms: number, parent?: AbortSignal): Deadline {
-  const controller = new AbortController();
+  const controller = sharedAbortController();
   const onParent = () => controller.abort(parent?.reason);
   const timer = clock.timer(ms, () => controller.abort(new CodedError("deadline_exceeded", "deadline passed", { afterMs: ms })));
   if (parent?.aborted) onParent();

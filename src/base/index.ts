@@ -3,10 +3,11 @@ export { type Clock, type Deadline, startDeadline, systemClock } from "./clock.t
 export { type Code, CodedError, errnoOf, type Fields } from "./errors.ts";
 export { Mutex } from "./mutex.ts";
 export { packageRoot } from "./package-root.ts";
+export { packageVersion } from "./package-version.ts";
 export { type Random, randomHex, shuffle, systemRandom } from "./random.ts";
 export { readMessages } from "./read-messages.ts";
 export { checkRelativePath } from "./relative-path.ts";
 export { Semaphore } from "./semaphore.ts";
-export { abortable, linkSignals, neverAborted } from "./signals.ts";
+export { abortable, linkSignals, neverAborted, sharedAbortController } from "./signals.ts";
 export { SingleFlight } from "./single-flight.ts";
 export { writeMessage } from "./write-message.ts";

@@ -1,7 +1,17 @@
-import { setMaxListeners } from "node:events";
+import { setMaxListeners, setMaxListeners } from "node:events";
+
+/**
+ * A controller whose signal any number of waits may listen to at once: each removes its listener when it ends, so Node's
+ * warning of a leak at eleven would be false.
+ */
+export function sharedAbortController(): AbortController {
+  const controller = new AbortController();
+  setMaxListeners(0, controller.signal);
+  return controller;
+}
 
 /** A signal that never aborts. */
-export const neverAborted: AbortSignal = new AbortController().signal;
+export const neverAborted: AbortSignal = sharedAbortController().signal;
 // Any number of callers may wait under it at once.
 setMaxListeners(0, neverAborted);
 
@@ -20,7 +30,7 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<
 
 /** Aborts when any of `signals` does. Dispose it when the work ends, so that nothing stays attached to them. */
 export function linkSignals(...signals: AbortSignal[]): { signal: AbortSignal } & Disposable {
-  const controller = new AbortController();
+  const controller = sharedAbortController();
   const undo: (() => void)[] = [];
   for (const signal of signals) {
     const onAbort = () => controller.abort(signal.reason);

@@ -1,4 +1,4 @@
-import { abortable } from "./signals.ts";
+import { abortable, sharedAbortController } from "./signals.ts";
 
 interface Flight<T> {
   readonly promise: Promise<T>;
@@ -17,7 +17,7 @@ export class SingleFlight<T> {
     signal.throwIfAborted();
     let flight = this.#flights.get(key);
     if (!flight) {
-      const controller = new AbortController();
+      const controller = sharedAbortController();
       const started: Flight<T> = { promise: work(controller.signal), controller, waiters: 0 };
       flight = started;
       this.#flights.set(key, started);

@@ -1,0 +1,67 @@
+import { type Clock, CodedError, type Random, shuffle, startDeadline } from "../base/index.ts";
+import type { JoinAddress } from "../config/index.ts";
+import type { Logger } from "../observability/index.ts";
+import type { ClusterFacts } from "./cluster-file.ts";
+
+/** What a member answers to a node that wants to join. */
+export interface PeerAnswer extends ClusterFacts {
+  readonly node: string;
+  /** HOST:PORT of live gossip members. */
+  readonly gossipAddresses: readonly string[];
+}
+
+export interface AskPeersDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** All addresses of a host name; literal addresses come back as they are. */
+  readonly resolve: (host: string) => Promise<readonly string[]>;
+  /** `ClusterService.Bootstrap` at one gRPC address. */
+  readonly bootstrap: (host: string, port: number, signal: AbortSignal) => Promise<PeerAnswer>;
+  /** gRPC addresses, HOST:PORT, of the members that a gossip address knows; nothing is merged. */
+  readonly gossipMembers: (host: string, port: number, signal: AbortSignal) => Promise<readonly string[]>;
+}
+
+/** A name with very many addresses is not asked at all of them. */
+const maxAddressesPerTarget = 5;
+const answerTimeoutMs = 2000;
+
+/**
+ * Asks one join target: every address of its name in turn, at most five, until one answers.
+ * Errors: those of the last address; `node_unavailable` where the name has none.
+ */
+export async function askPeer(target: JoinAddress, deps: AskPeersDeps, signal: AbortSignal): Promise<PeerAnswer> {
+  let failure: unknown = new CodedError("node_unavailable", "the join address has no addresses", { target: target.text });
+  const hosts = shuffle(deps.random, [...(await deps.resolve(target.host))]).slice(0, maxAddressesPerTarget);
+  for (const host of hosts) {
+    using deadline = startDeadline(deps.clock, answerTimeoutMs, signal);
+    try {
+      if (target.scheme !== "gossip") return await deps.bootstrap(host, target.port, deadline.signal);
+      return await askMembers(await deps.gossipMembers(host, target.port, deadline.signal), deps, deadline.signal);
+    } catch (error) {
+      if (signal.aborted) throw error;
+      failure = error;
+    }
+  }
+  throw failure;
+}
+
+async function askMembers(addresses: readonly string[], deps: AskPeersDeps, signal: AbortSignal): Promise<PeerAnswer> {
+  let failure: unknown = new CodedError("node_unavailable", "the gossip address knows no node of this kind");
+  for (const address of shuffle(deps.random, [...addresses]).slice(0, maxAddressesPerTarget)) {
+    const { host, port } = splitHostPort(address);
+    try {
+      return await deps.bootstrap(host, port, signal);
+    } catch (error) {
+      failure = error;
+    }
+  }
+  throw failure;
+}
+
+/** `HOST:PORT` or `[HOST]:PORT`, as this project writes addresses. Errors: `protocol_error`. */
+export function splitHostPort(address: string): { host: string; port: number } {
+  const parts = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(address);
+  if (!parts) throw new CodedError("protocol_error", "an address is not HOST:PORT", { address: address.slice(0, 300) });
+  return { host: (parts[1] ?? parts[2]) as string, port: Number(parts[3]) };
+}

@@ -1,0 +1,3 @@
+export { createServer, type ServerOverrides } from "./create-server.ts";
+export type { GitalyServer } from "./gitaly-server.ts";
+export { type CheckResult, runChecks } from "./run-checks.ts";

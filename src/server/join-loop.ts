@@ -1,0 +1,89 @@
+import { CodedError } from "../base/index.ts";
+import type { JoinAddress } from "../config/index.ts";
+import type { Counter } from "../observability/index.ts";
+import { type AskPeersDeps, askPeer, type PeerAnswer } from "./ask-peers.ts";
+import { BackOff } from "./back-off.ts";
+
+export interface JoinLoopDeps extends AskPeersDeps {
+  readonly clusterId: string;
+  readonly self: string;
+  /** Exchanges state with gossip members; resolves with how many answered. */
+  readonly join: (addresses: readonly string[], signal: AbortSignal) => Promise<number>;
+  /** Whether no other live member is known. */
+  readonly alone: () => boolean;
+  readonly refused: Counter;
+}
+
+/** How often a joined node looks whether it is alone again. */
+const watchIntervalMs = 1000;
+
+/**
+ * Joins through every target once, and again whenever this node finds itself alone: islands that formed while a target was
+ * down become one cluster as soon as it is up.
+ */
+export class JoinLoop {
+  readonly #targets: readonly JoinAddress[];
+  readonly #deps: JoinLoopDeps;
+  readonly #reached = new Set<JoinAddress>();
+  #lastAnswer: PeerAnswer | undefined;
+
+  constructor(targets: readonly JoinAddress[], deps: JoinLoopDeps) {
+    this.#targets = targets;
+    this.#deps = deps;
+  }
+
+  /** What the last member of this cluster answered. */
+  get lastAnswer(): PeerAnswer | undefined {
+    return this.#lastAnswer;
+  }
+
+  /**
+   * One attempt at each target that was not reached yet. With `strict`, a target of another cluster is an error:
+   * `cluster_mismatch` with both ids; else it is counted and tried again later.
+   */
+  async round(strict: boolean, signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#targets.filter((target) => !this.#reached.has(target)).map((target) => this.#attempt(target, strict, signal)));
+  }
+
+  /** Goes on for ever; rejects with the signal's reason. */
+  async run(signal: AbortSignal): Promise<void> {
+    const backOff = new BackOff({ firstMs: 500, maxMs: 30_000 }, this.#deps);
+    for (;;) {
+      await this.round(false, signal);
+      if (this.#reached.size < this.#targets.length) {
+        await backOff.wait(signal);
+        continue;
+      }
+      backOff.reset();
+      await this.#deps.clock.sleep(watchIntervalMs, signal);
+      if (this.#deps.alone()) this.#reached.clear();
+    }
+  }
+
+  async #attempt(target: JoinAddress, strict: boolean, signal: AbortSignal): Promise<void> {
+    const { clusterId, logger, self } = this.#deps;
+    try {
+      const answer = await askPeer(target, this.#deps, signal);
+      if (answer.clusterId !== clusterId) {
+        throw new CodedError("cluster_mismatch", "the join address belongs to another cluster", {
+          target: target.text,
+          theirs: answer.clusterId,
+          ours: clusterId,
+        });
+      }
+      if (answer.node !== self) this.#lastAnswer = answer;
+      // A target may be this very node under another name.
+      if (answer.node !== self && (await this.#deps.join(answer.gossipAddresses, signal)) === 0) return;
+      this.#reached.add(target);
+      logger.info("joined through a member", { target: target.text, member: answer.node });
+    } catch (error) {
+      if (signal.aborted) throw error;
+      if (CodedError.is(error, "failed_precondition")) throw error;
+      if (CodedError.is(error, "cluster_mismatch")) {
+        if (strict) throw error;
+        this.#deps.refused.add();
+      }
+      logger.warn("a join address does not answer", { target: target.text, error });
+    }
+  }
+}

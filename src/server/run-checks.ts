@@ -1,0 +1,68 @@
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { CodedError, neverAborted, startDeadline, systemClock, systemRandom } from "../base/index.ts";
+import type { Config } from "../config/index.ts";
+import { createLoadBalancer } from "../db/index.ts";
+import { createGit } from "../git/index.ts";
+import { noMetrics, silentLogger } from "../observability/index.ts";
+import { openObjectStore, probeStore, redactStoreUrl } from "../storage/index.ts";
+import { defaultDataDir } from "./choose-data-dir.ts";
+import { withoutUserInfo } from "./open-database.ts";
+
+/** One thing looked at. */
+export interface CheckResult {
+  readonly name: string;
+  readonly ok: boolean;
+  /** What was found; when not ok, what is wrong and what to do. */
+  readonly message: string;
+}
+
+const parts = { clock: systemClock, random: systemRandom, logger: silentLogger, metrics: noMetrics };
+const checkTimeoutMs = 15_000;
+
+/** Looks whether a node with this configuration could serve: git, the object store, the database's servers. */
+export async function* runChecks(config: Config): AsyncGenerator<CheckResult> {
+  yield { name: "configuration", ok: true, message: "no key is wrong" };
+  yield await check("git", () => checkGit(config));
+  yield await check("object_storage", (signal) => checkStore(config, signal));
+  yield await check("database", (signal) => checkDatabase(config, signal));
+}
+
+async function check(name: string, look: (signal: AbortSignal) => Promise<string>): Promise<CheckResult> {
+  using deadline = startDeadline(systemClock, checkTimeoutMs, neverAborted);
+  try {
+    return { name, ok: true, message: await look(deadline.signal) };
+  } catch (error) {
+    return { name, ok: false, message: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+async function checkGit(config: Config): Promise<string> {
+  await using git = await createGit({ binPath: config.git.binPath, spawner: "direct" }, parts);
+  return `version ${git.version}`;
+}
+
+async function checkStore(config: Config, signal: AbortSignal): Promise<string> {
+  const url = config.objectStorage.url ?? pathToFileURL(join(config.dataDir ?? defaultDataDir(process.env), "objects")).href;
+  await using store = await openObjectStore(url, parts);
+  const health = await probeStore({ ...parts, store }, { probeTimeoutMs: checkTimeoutMs }, signal);
+  if (health.state === "proven") return `${redactStoreUrl(url)} creates only once, reads what was written and lists in order`;
+  throw new CodedError(health.code ?? "failed_precondition", `${redactStoreUrl(url)} is ${health.state}: ${health.message}`);
+}
+
+async function checkDatabase(config: Config, signal: AbortSignal): Promise<string> {
+  const { url, replicas } = config.database;
+  if (url === undefined) return "embedded";
+  const roles: string[] = [];
+  for (const [server, wanted] of [[url, "primary"] as const, ...replicas.map((replica) => [replica, "replica"] as const)]) {
+    await using database = await createLoadBalancer({ primary: server, replicas: [] }, parts);
+    const { rows } = await database.usePrimary(() =>
+      database.query<{ recovery: boolean }>("SELECT pg_is_in_recovery() AS recovery", [], { signal }),
+    );
+    const role = rows[0]?.recovery ? "replica" : "primary";
+    if (role !== wanted)
+      throw new CodedError("failed_precondition", `${withoutUserInfo(server)} is a ${role} and configured as the ${wanted}`);
+    roles.push(`${withoutUserInfo(server)} is the ${role}`);
+  }
+  return roles.join(", ");
+}
