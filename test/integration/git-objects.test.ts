@@ -1,0 +1,145 @@
+import { existsSync } from "node:fs";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { neverAborted } from "../../src/base/index.ts";
+import type { Git } from "../../src/git/index.ts";
+import { GitFixture } from "../support/git-fixture.ts";
+import { eventually, processesMentioning } from "../support/git-fixture-processes.ts";
+import { startGit } from "../support/git-fixture-start.ts";
+import { TempRepo } from "../support/temp-repo.ts";
+
+let git: Git;
+beforeAll(async () => {
+  git = await startGit();
+});
+afterAll(() => git[Symbol.asyncDispose]());
+
+async function filled(
+  objectFormat: "sha1" | "sha256" = "sha1",
+): Promise<{ fixture: GitFixture; source: TempRepo; oids: string[] } & AsyncDisposable> {
+  const fixture = await GitFixture.create({ objectFormat });
+  const source = await TempRepo.create({ objectFormat });
+  const oids: string[] = [];
+  for (let i = 0; i < 4; i++) oids.push(await source.commit("a.txt", `${i}\n`));
+  await source.git("tag", "-m", "release", "v1", "HEAD~1");
+  await source.git("branch", "side", "HEAD~2");
+  await fixture.takeFrom(source);
+  const close = async () => {
+    await source[Symbol.asyncDispose]();
+    await fixture[Symbol.asyncDispose]();
+  };
+  return { fixture, source, oids, [Symbol.asyncDispose]: close };
+}
+
+test.each(["sha1", "sha256"] as const)("revisions of a %s repository name what they name in git", async (objectFormat) => {
+  await using f = await filled(objectFormat);
+  const view = f.fixture.view();
+  const tip = f.oids[3] as string;
+  const revisions = [
+    "HEAD",
+    "@",
+    "main",
+    "heads/main",
+    "refs/heads/main",
+    "v1",
+    "v1^{}",
+    "v1^{commit}",
+    "tags/v1",
+    "side",
+    "side^",
+    "main~3",
+  ];
+  revisions.push("HEAD^{tree}", "main^0", "main^1~1", "v1~1", tip, tip.toUpperCase(), tip.slice(0, 10), `${tip}^{commit}`, `${tip}~2`);
+  for (const revision of revisions) {
+    const object = await git.readObject(view, revision, "any", neverAborted);
+    expect([revision, object?.oid]).toEqual([revision, await f.source.git("rev-parse", revision)]);
+    expect(object?.type).toBe(await f.source.git("cat-file", "-t", revision));
+    expect(object?.content).toHaveLength(object?.sizeBytes ?? -1);
+  }
+  const commit = await git.readObject(view, "v1", "commit", neverAborted);
+  expect(commit).toMatchObject({ oid: f.oids[2], type: "commit" });
+  expect(Buffer.from(commit?.content ?? []).toString()).toBe(`${await f.source.git("cat-file", "commit", "v1")}\n`);
+});
+
+test("what has no name, and what is no commit where one is wanted, is undefined", async () => {
+  await using f = await filled();
+  const view = f.fixture.view();
+  for (const revision of ["absent", "main~9", "main^2", "0000000", "1".repeat(40), "main^{tag}", "refs/heads", "v1..main", "main@{1}"]) {
+    expect([revision, await git.readObject(view, revision, "any", neverAborted)]).toEqual([revision, undefined]);
+  }
+  const tree = await f.source.git("rev-parse", "HEAD^{tree}");
+  expect(await git.readObject(view, tree, "commit", neverAborted)).toBeUndefined();
+  const empty = await GitFixture.create();
+  expect(await git.readObject(empty.view(), "HEAD", "commit", neverAborted)).toBeUndefined();
+  await empty[Symbol.asyncDispose]();
+});
+
+// B103
+test("a revision can never be an option, nor a second line", async () => {
+  await using f = await filled();
+  for (const revision of ["--output=/tmp/gitaly-pwn", "-x", "", "a b", "a\nb", "a\0b", "HEAD:a.txt", "a\\b"]) {
+    await expect(git.readObject(f.fixture.view(), revision, "any", neverAborted)).rejects.toMatchObject({ code: "invalid_argument" });
+  }
+  expect(existsSync("/tmp/gitaly-pwn")).toBe(false);
+});
+
+test("one process serves many reads, and those of later pushes", async () => {
+  await using f = await filled();
+  const view = f.fixture.view();
+  const reads = Array.from({ length: 200 }, (_, i) => git.readObject(view, `main~${i % 4}`, "commit", neverAborted));
+  const objects = await Promise.all(reads);
+  expect(objects.map((object) => object?.oid)).toEqual(Array.from({ length: 200 }, (_, i) => f.oids[3 - (i % 4)]));
+  const pool = processesMentioning(f.fixture.dir);
+  expect(pool).toHaveLength(1);
+  const next = await f.source.commit("a.txt", "later\n");
+  await f.source.git("config", "gc.auto", "0");
+  await f.fixture.takeFrom(f.source);
+  expect((await git.readObject(f.fixture.view(), "main", "commit", neverAborted))?.oid).toBe(next);
+  expect(processesMentioning(f.fixture.dir)).toEqual(pool);
+});
+
+test("a process that died is replaced without the caller noticing", async () => {
+  await using f = await filled();
+  const read = () => git.readObject(f.fixture.view(), "main", "commit", neverAborted);
+  await read();
+  const [line = ""] = processesMentioning(f.fixture.dir);
+  process.kill(Number.parseInt(line, 10), "SIGKILL");
+  const objects = await Promise.all([read(), read(), read()]);
+  expect(objects.map((object) => object?.oid)).toEqual([f.oids[3], f.oids[3], f.oids[3]]);
+});
+
+test("a reader that leaves does not spoil the answers of the others", async () => {
+  await using f = await filled();
+  const view = f.fixture.view();
+  const left = new AbortController();
+  const leaving = git.readObject(view, "main", "commit", left.signal);
+  const staying = git.readObject(view, "side", "commit", neverAborted);
+  left.abort(new Error("left"));
+  await expect(leaving).rejects.toThrow("left");
+  expect((await staying)?.oid).toBe(f.oids[1]);
+});
+
+test("resting processes end by themselves, and the longest resting one makes room", async () => {
+  const small = await startGit({ maxCatfileProcesses: 1, catfileIdleMs: 200 });
+  await using a = await filled();
+  await using b = await filled();
+  await small.readObject(a.fixture.view(), "main", "commit", neverAborted);
+  await small.readObject(b.fixture.view(), "main", "commit", neverAborted);
+  expect(await eventually(() => processesMentioning(a.fixture.dir).length === 0, 5000)).toBe(true);
+  expect(await eventually(() => processesMentioning(b.fixture.dir).length === 0, 5000)).toBe(true);
+  await small[Symbol.asyncDispose]();
+  await expect(small.readObject(a.fixture.view(), "main", "commit", neverAborted)).rejects.toMatchObject({ code: "git_failed" });
+});
+
+test("objects beyond the limit are refused by their size", async () => {
+  const small = await startGit({ maxObjectBytes: 100 });
+  await using f = await filled();
+  await expect(small.readObject(f.fixture.view(), "main", "commit", neverAborted)).rejects.toMatchObject({ code: "limit_exceeded" });
+  await small[Symbol.asyncDispose]();
+});
+
+test("a git that is missing is named at start", async () => {
+  await expect(startGit({ binPath: "/nonexistent/git" })).rejects.toMatchObject({
+    code: "bad_config",
+    fields: { binPath: "/nonexistent/git" },
+  });
+});
