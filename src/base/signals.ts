@@ -1,4 +1,4 @@
-import { setMaxListeners, setMaxListeners } from "node:events";
+import { setMaxListeners } from "node:events";
 
 /**
  * A controller whose signal any number of waits may listen to at once: each removes its listener when it ends, so Node's
@@ -12,8 +12,6 @@ export function sharedAbortController(): AbortController {
 
 /** A signal that never aborts. */
 export const neverAborted: AbortSignal = sharedAbortController().signal;
-// Any number of callers may wait under it at once.
-setMaxListeners(0, neverAborted);
 
 /** Resolves with `promise`, or rejects with the signal's reason as soon as it aborts; the promise's own work goes on. */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
