@@ -3,7 +3,7 @@ import { link, open, readFile, stat } from "node:fs/promises";
 import { neverAborted } from "../base/index.ts";
 import type { Generation, LocalPack, Pack } from "../storage/index.ts";
 import type { ArtifactCache } from "./artifact-cache.ts";
-import { parseArtifactName } from "./artifact-name.ts";
+import { artifactDigest } from "./artifact-digest.ts";
 
 /**
  * Links a local pack under the names that `generation` gives it. The index is compared with its digest; the pack itself, which
@@ -14,13 +14,13 @@ import { parseArtifactName } from "./artifact-name.ts";
 export async function adoptPack(artifacts: ArtifactCache, generation: Generation, local: LocalPack): Promise<boolean> {
   const index = await readFile(local.indexFile);
   const indexDigest = sha256(index);
-  const pack = generation.packs.find((candidate) => parseArtifactName(candidate.index.name).sha256 === indexDigest);
+  const pack = generation.packs.find((candidate) => artifactDigest(candidate.index.name) === indexDigest);
   if (!pack || !(await isPackOf(local.packFile, pack, index, generation.objectFormat === "sha1" ? 20 : 32))) return false;
   await artifacts.put(pack.pack, (path) => link(local.packFile, path), neverAborted);
   if (pack.reverseIndex && local.reverseIndexFile !== undefined) {
     const digest = sha256(await readFile(local.reverseIndexFile));
     const file = local.reverseIndexFile;
-    if (digest === parseArtifactName(pack.reverseIndex.name).sha256) {
+    if (digest === artifactDigest(pack.reverseIndex.name)) {
       await artifacts.put(pack.reverseIndex, (path) => link(file, path), neverAborted);
     }
   }

@@ -3,8 +3,8 @@ import { mkdir, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, CodedError, errnoOf, Mutex, Semaphore, SingleFlight } from "../base/index.ts";
 import type { Logger } from "../observability/index.ts";
-import type { Artifact, Generation, RepositoryStorage } from "../storage/index.ts";
-import { parseArtifactName, tryParseArtifactName } from "./artifact-name.ts";
+import { type Artifact, type Generation, parseArtifactName, type RepositoryStorage } from "../storage/index.ts";
+import { artifactDigest } from "./artifact-digest.ts";
 import type { CacheMetrics } from "./cache-metrics.ts";
 import { digestFile } from "./digest-file.ts";
 import type { PinnedDir } from "./pinned-dirs.ts";
@@ -87,7 +87,7 @@ export class ArtifactCache {
       for (const name of names ?? []) {
         const path = join(this.#options.dir, fan, name);
         const stats = await stat(path);
-        if (!stats.isFile() || tryParseArtifactName(name) === undefined || this.#pathOf(name) !== path) this.#deps.trash.discard(path);
+        if (!stats.isFile() || parseArtifactName(name) === undefined || this.#pathOf(name) !== path) this.#deps.trash.discard(path);
         else found.push({ entry: newEntry(name, path, stats.size), mtimeMs: stats.mtimeMs });
       }
     }
@@ -191,7 +191,7 @@ export class ArtifactCache {
   }
 
   #pathOf(name: string): string {
-    return join(this.#options.dir, parseArtifactName(name).sha256.slice(0, 2), name);
+    return join(this.#options.dir, artifactDigest(name).slice(0, 2), name);
   }
 
   #hold(name: string, user: PinnedDir): void {
@@ -223,7 +223,7 @@ export class ArtifactCache {
     if (stats?.size === artifact.sizeBytes) {
       if (stats.mtimeMs === entry.trustedMtimeMs) return true;
       const digest = await digestFile(entry.path, signal);
-      if (digest === parseArtifactName(artifact.name).sha256) {
+      if (digest === artifactDigest(artifact.name)) {
         entry.trustedMtimeMs = stats.mtimeMs;
         entry.checkedAtMs = this.#deps.clock.monotonic();
         return true;
@@ -360,6 +360,8 @@ function mapOfSets<K, V>(map: Map<K, Set<V>>, key: K): Set<V> {
 }
 
 function isDiskFull(error: unknown): boolean {
+  // The storage names the errno of what it cannot write; the platform's own error may lie below.
+  if (CodedError.is(error) && (error.fields["errno"] === "ENOSPC" || error.fields["errno"] === "EDQUOT")) return true;
   for (let cause = error; cause instanceof Error; cause = cause.cause)
     if (errnoOf(cause) === "ENOSPC" || errnoOf(cause) === "EDQUOT") return true;
   return false;

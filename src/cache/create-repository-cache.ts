@@ -1,7 +1,7 @@
 import { mkdir, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { LRUCache } from "lru-cache";
-import { type Clock, CodedError, linkSignals, type Random, randomHex, SingleFlight } from "../base/index.ts";
+import { type Clock, CodedError, linkSignals, type Random, randomHex, SingleFlight, sharedAbortController } from "../base/index.ts";
 import type { Logger, Metrics } from "../observability/index.ts";
 import type { Generation, LocalPack, RefTable, RepositoryStorage } from "../storage/index.ts";
 import { adoptPack } from "./adopt-packs.ts";
@@ -80,7 +80,7 @@ class DiskRepositoryCache implements RepositoryCache {
   readonly #refs: LRUCache<string, RefTable>;
   readonly #refLoads = new SingleFlight<RefTable>();
   readonly #quarantines = new Set<string>();
-  readonly #stop = new AbortController();
+  readonly #stop = sharedAbortController();
 
   constructor(options: RepositoryCacheOptions, deps: RepositoryCacheDeps) {
     this.#dir = options.dir;

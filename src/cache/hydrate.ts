@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { link, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type ByteString, errnoOf, linkSignals } from "../base/index.ts";
+import { type ByteString, errnoOf, linkSignals, sharedAbortController } from "../base/index.ts";
 import type { Artifact, Generation, ObjectFormat, Pack, RefTable } from "../storage/index.ts";
-import { parseArtifactName } from "./artifact-name.ts";
+import { artifactDigest } from "./artifact-digest.ts";
 
 /** Every artifact that the packs of a generation consist of. */
 export function packArtifacts(generation: Generation): readonly Artifact[] {
@@ -39,7 +39,7 @@ export async function buildObjectDir(
   const digits = generation.objectFormat === "sha1" ? 40 : 64;
   const paths = await allOrNone(packArtifacts(generation), file, signal);
   const links = generation.packs.map(async (pack) => {
-    const base = join(packDir, `pack-${parseArtifactName(pack.pack.name).sha256.slice(0, digits)}`);
+    const base = join(packDir, `pack-${artifactDigest(pack.pack.name).slice(0, digits)}`);
     // In order: git takes a pack for complete as soon as it sees the index.
     for (const [suffix, artifact] of filesOf(pack)) {
       await linkOnce(paths.get(artifact) as string, base + suffix).catch(async (error: unknown) => {
@@ -57,7 +57,7 @@ async function allOrNone(
   file: (artifact: Artifact, signal: AbortSignal) => Promise<string>,
   signal: AbortSignal,
 ): Promise<Map<Artifact, string>> {
-  const siblings = new AbortController();
+  const siblings = sharedAbortController();
   using linked = linkSignals(signal, siblings.signal);
   const paths = new Map<Artifact, string>();
   await Promise.allSettled(

@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { abortable, type Clock, CodedError, errnoOf, type Random, startDeadline } from "../base/index.ts";
+import { abortable, type Clock, CodedError, errnoOf, type Random, sharedAbortController, startDeadline } from "../base/index.ts";
 import type { LoadBalancer, StickKey } from "../db/index.ts";
 import type { Counter, Logger, Metrics } from "../observability/index.ts";
 import type { Catalog, CatalogEntry } from "./catalog.ts";
@@ -58,7 +58,7 @@ export class PostgresCatalog implements Catalog {
   readonly #queue: ChangeQueue;
   readonly #replicas: LRUCache<string, number>;
   readonly #changes: Counter;
-  readonly #stop = new AbortController();
+  readonly #stop = sharedAbortController();
   readonly #loop: Promise<void>;
   #health = { ok: false, message: "not asked yet" };
   readonly #migrated = deferred();

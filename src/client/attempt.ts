@@ -1,5 +1,14 @@
 import type { Client, ClientDuplexStream, Metadata, ServiceError } from "@grpc/grpc-js";
-import { abortable, type Clock, CodedError, linkSignals, readMessages, startDeadline, writeMessage } from "../base/index.ts";
+import {
+  abortable,
+  type Clock,
+  CodedError,
+  linkSignals,
+  readMessages,
+  sharedAbortController,
+  startDeadline,
+  writeMessage,
+} from "../base/index.ts";
 import type { ClientMethod } from "./client-method.ts";
 
 const callOver = new CodedError("cancelled", "the call is over");
@@ -11,7 +20,7 @@ export class Attempt implements Disposable {
   readonly #call: ClientDuplexStream<object, object>;
   readonly #ended: Promise<ServiceError | undefined>;
   /** Aborts with the call's end. */
-  readonly #over = new AbortController();
+  readonly #over = sharedAbortController();
   readonly #answered: Promise<void>;
 
   constructor(client: Client, method: ClientMethod, metadata: Metadata, deadline: Date) {

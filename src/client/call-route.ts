@@ -94,19 +94,15 @@ export class CallRoute {
   }
 
   #exhausted(): CodedError {
+    // What a node said about itself is worth more than that there is no other.
+    if (CodedError.is(this.#lastError) && "node" in this.#lastError.fields) return this.#lastError;
     if (this.#redirects > 0) return this.#error("no owner of the repository answers");
-    const retryAfterMs = CodedError.is(this.#lastError) ? this.#lastError.retryAfterMs : undefined;
-    const options = { cause: this.#lastError, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
-    return new CodedError("node_unavailable", "no node answers", { addresses: this.#asked, ...fieldsOf(this.#lastError) }, options);
+    return new CodedError("node_unavailable", "no node answers", { addresses: this.#asked }, { cause: this.#lastError });
   }
 
   #error(message: string): CodedError {
     return new CodedError("redirect_exhausted", message, { hops: this.#asked }, { cause: this.#lastError });
   }
-}
-
-function fieldsOf(error: unknown): Readonly<Record<string, unknown>> {
-  return CodedError.is(error) ? error.fields : {};
 }
 
 function targets(addresses: readonly Address[], hops: number): Target[] {

@@ -1,5 +1,15 @@
 import { Metadata, type ServiceError, status } from "@grpc/grpc-js";
-import { abortable, type Clock, type Code, CodedError, linkSignals, type Random, randomHex, startDeadline } from "../base/index.ts";
+import {
+  abortable,
+  type Clock,
+  type Code,
+  CodedError,
+  linkSignals,
+  type Random,
+  randomHex,
+  sharedAbortController,
+  startDeadline,
+} from "../base/index.ts";
 import type { Address } from "./address.ts";
 import { Attempt } from "./attempt.ts";
 import { type CallFailure, failureError, readFailure, textIn } from "./call-failure.ts";
@@ -134,7 +144,7 @@ export class CallRunner {
 
   async *#accepted(pending: Pending, target: Target, attempt: Attempt): AsyncGenerator<object, boolean, undefined> {
     const { method, rest, signal } = pending;
-    const giveUp = new AbortController();
+    const giveUp = sharedAbortController();
     using linked = linkSignals(signal, giveUp.signal);
     const sending = rest ? attempt.sendRest(rest, signal) : Promise.resolve();
     // The caller's own messages failed: its error is the one to tell.
@@ -149,11 +159,13 @@ export class CallRunner {
     } catch (error) {
       signal.throwIfAborted();
       if (giveUp.signal.aborted || !isServiceError(error)) throw error;
-      const failure = { ...readFailure(error), node: textIn(attempt.header, "gitaly-node") };
-      if (!isBroken(failure)) throw this.#errorOf(pending, target, failure);
-      if (method.route.kind === "write") throw this.#errorOf(pending, target, failure, "outcome_unknown");
-      const failed = this.#errorOf(pending, target, failure, "node_unavailable");
-      if (rest || received > 0) throw failed;
+      const failure = readFailure(error);
+      // With its name in it the status is the node's own word, else it stands for a broken connection.
+      const told = failure.node !== "";
+      const failed = this.#errorOf(pending, target, { ...failure, node: textIn(attempt.header, "gitaly-node") });
+      if (!isBroken(failure)) throw failed;
+      if (method.route.kind === "write") throw told ? failed : this.#errorOf(pending, target, failure, "outcome_unknown");
+      if (rest || received > 0) throw told ? failed : this.#errorOf(pending, target, failure, "node_unavailable");
       this.#forget(pending, target, failed);
       return false;
     }

@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import { type Clock, CodedError, type Random, systemClock, systemRandom } from "../base/index.ts";
+import { type Clock, CodedError, type Random, sharedAbortController, systemClock, systemRandom } from "../base/index.ts";
 import type { CommitServiceDefinition, CommitServiceHandlers } from "../proto/gen/gitaly/CommitService.ts";
 import type { RefServiceDefinition, RefServiceHandlers } from "../proto/gen/gitaly/RefService.ts";
 import type { RepositoryServiceDefinition, RepositoryServiceHandlers } from "../proto/gen/gitaly/RepositoryService.ts";
@@ -31,7 +31,7 @@ export class GitalyClient implements AsyncDisposable {
   readonly health: TypedService<HealthDefinition, HealthHandlers>;
   readonly #runner: CallRunner;
   readonly #pool: ChannelPool;
-  readonly #closed = new AbortController();
+  readonly #closed = sharedAbortController();
 
   constructor(options: Partial<ClientOptions> & Pick<ClientOptions, "addresses">, deps: Partial<ClientDeps> = {}) {
     if (options.token !== undefined) throw new CodedError("not_built_yet", "the client cannot use a token yet");

@@ -1,4 +1,4 @@
-import { type Clock, type Random, startDeadline } from "../base/index.ts";
+import { type Clock, type Random, sharedAbortController, startDeadline } from "../base/index.ts";
 import type { Logger } from "../observability/index.ts";
 import type { Host } from "./host.ts";
 import type { HostList } from "./host-list.ts";
@@ -25,7 +25,7 @@ export interface HostMonitorDeps {
 export class HostMonitor implements AsyncDisposable {
   readonly #options: HostMonitorOptions;
   readonly #deps: HostMonitorDeps;
-  readonly #stop = new AbortController();
+  readonly #stop = sharedAbortController();
   readonly #loop: Promise<void>;
 
   constructor(options: HostMonitorOptions, deps: HostMonitorDeps) {

@@ -1,5 +1,4 @@
-import { setMaxListeners } from "node:events";
-import { CodedError, linkSignals, neverAborted, systemClock, systemRandom } from "../base/index.ts";
+import { CodedError, linkSignals, neverAborted, sharedAbortController, systemClock, systemRandom } from "../base/index.ts";
 import { noMetrics, silentLogger } from "../observability/index.ts";
 import type { Analysis } from "./analyse.ts";
 import { Classifier } from "./classify.ts";
@@ -34,14 +33,12 @@ export class LoadBalancer implements AsyncDisposable {
   readonly #sticking: StickingStore;
   readonly #metrics: DbMetrics;
   readonly #frames = new Frames();
-  readonly #destroyed = new AbortController();
+  readonly #destroyed = sharedAbortController();
   readonly #running = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
 
   constructor(options: LoadBalancerOptions, deps: LoadBalancerDeps) {
     this.#deps = deps;
-    // Every running call listens to it.
-    setMaxListeners(0, this.#destroyed.signal);
     const primary = parseServerAddress(options.primary, "primary");
     const replicas = options.replicas.map((text, i) => parseServerAddress(text, `replicas[${i}]`, primary));
     const host = (role: "primary" | "replica") => (address: typeof primary) => new Host(role, address, options, deps);

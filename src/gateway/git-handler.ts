@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { CodedError, Semaphore } from "../base/index.ts";
+import { CodedError, Semaphore, sharedAbortController } from "../base/index.ts";
 import type { GitService } from "../git/index.ts";
 import type { SmartHttpRequest } from "../services/index.ts";
 import { discardBody } from "./discard-body.ts";
@@ -59,7 +59,7 @@ export class GitHandler {
   async #exchange(target: string, request: IncomingMessage, response: ServerResponse, lastOnConnection: boolean): Promise<void> {
     const { clock, logger } = this.#deps;
     const startedMs = clock.monotonic();
-    const client = new AbortController();
+    const client = sharedAbortController();
     const exchange: Exchange = {
       request,
       response,

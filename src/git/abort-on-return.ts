@@ -1,4 +1,4 @@
-import { CodedError } from "../base/index.ts";
+import { CodedError, sharedAbortController } from "../base/index.ts";
 
 /**
  * A stream whose consumer can leave at any time: `return()` aborts the signal that `make` was given, also while a `next()` is pending, and
@@ -7,7 +7,7 @@ import { CodedError } from "../base/index.ts";
 export function abortOnReturn<T>(signal: AbortSignal, make: (signal: AbortSignal) => AsyncGenerator<T, void, undefined>): AsyncIterable<T> {
   return {
     [Symbol.asyncIterator]: (): AsyncIterator<T> => {
-      const controller = new AbortController();
+      const controller = sharedAbortController();
       const onAbort = () => controller.abort(signal.reason);
       if (signal.aborted) onAbort();
       else signal.addEventListener("abort", onAbort, { once: true });

@@ -12,3 +12,4 @@ export type {
   UploadPackOptions,
 } from "./git.ts";
 export type { RefValue, RefView, RepositorySnapshot, RepositoryView } from "./repository-view.ts";
+export { checkRevision } from "./revision.ts";

@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import { type Clock, CodedError, linkSignals, type Random, startDeadline } from "../base/index.ts";
+import { type Clock, CodedError, linkSignals, type Random, sharedAbortController, startDeadline } from "../base/index.ts";
 import type { Logger, Metrics } from "../observability/index.ts";
 import { Acks } from "./acks.ts";
 import { bytesToIp, formatAddress, type GossipAddress } from "./address.ts";
@@ -68,7 +68,7 @@ export class GossipMember implements Member {
   readonly #warnings: PathWarnings;
   readonly #gossipOrder: RoundRobin;
   readonly #listeners = new Set<(event: MemberEvent) => void>();
-  readonly #life = new AbortController();
+  readonly #life = sharedAbortController();
   readonly #gossiping: Promise<void>;
   /** Probing, full exchanges and rejoining: what a member does that has not left. */
   #activity: { readonly stop: AbortController; readonly prober: Prober; readonly ended: Promise<unknown> };
@@ -243,7 +243,7 @@ export class GossipMember implements Member {
 
   #startActivity() {
     const { clock, random, transport } = this.#deps;
-    const stop = new AbortController();
+    const stop = sharedAbortController();
     const prober = new Prober(
       { ...this.#tuning, name: this.name },
       {

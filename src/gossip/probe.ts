@@ -1,5 +1,5 @@
 import type { Clock, Random } from "../base/index.ts";
-import { shuffle } from "../base/index.ts";
+import { sharedAbortController, shuffle } from "../base/index.ts";
 import type { Acks } from "./acks.ts";
 import type { GossipAddress } from "./address.ts";
 import type { Awareness } from "./awareness.ts";
@@ -96,7 +96,7 @@ class Probe implements Disposable {
   readonly #deps: ProbeDeps;
   readonly #onEnd: () => void;
   readonly #seqNo: number;
-  readonly #stream = new AbortController();
+  readonly #stream = sharedAbortController();
   readonly #startedMs: number;
   readonly #intervalMs: number;
   #timers: Disposable[] = [];

@@ -10,10 +10,10 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import type { ServiceDefinition } from "@grpc/proto-loader";
-import { abortable, type Clock, CodedError, readMessages, startDeadline, writeMessage } from "../base/index.ts";
+import { abortable, type Clock, CodedError, readMessages, sharedAbortController, startDeadline, writeMessage } from "../base/index.ts";
 import type { Logger } from "../observability/index.ts";
 import { methodRoute } from "../proto/index.ts";
-import { callStatusOf, grpcStatusOf } from "./errors.ts";
+import { callStatusOf, decisiveError, grpcStatusOf } from "./errors.ts";
 import type { CallContext, Handler, ServiceHandlers } from "./handler.ts";
 import { type Interceptor, metadataText, type RpcMethod, type ServerCall } from "./server-call.ts";
 
@@ -81,7 +81,7 @@ async function serve(
   handler: Handler,
   runtime: CallRuntime,
 ): Promise<void> {
-  const abort = new AbortController();
+  const abort = sharedAbortController();
   const events: EventEmitter = raw;
   let over = false;
   // Comes at every end of a call, not only when the client gives up.
@@ -107,14 +107,12 @@ async function serve(
     received: 0,
     sent: 0,
   };
-  let accepted = false;
   const accept = async (): Promise<void> => {
     abort.signal.throwIfAborted();
-    accepted = true;
     // At once, so that the client knows that a handler has the call, and may send what cannot be sent twice.
     raw.sendMetadata(call.header);
     await runHandler(call, messages, handler, runtime).catch((error: unknown) => {
-      throw abort.signal.aborted ? abort.signal.reason : error;
+      throw abort.signal.aborted ? interrupted(method, abort.signal.reason, error) : error;
     });
     abort.signal.throwIfAborted();
   };
@@ -125,13 +123,21 @@ async function serve(
   } catch (error) {
     over = true;
     const trailer = call.trailer.clone();
-    if (!accepted) trailer.merge(call.header);
+    // Also where the header was sent: it tells a node's own word from the loss of the connection.
+    trailer.merge(call.header);
     messages.fail(grpcStatusOf(callStatusOf(error, call.correlationId), trailer));
   }
 }
 
 function chain(interceptors: readonly Interceptor[], call: ServerCall, last: () => Promise<void>): () => Promise<void> {
   return interceptors.reduceRight<() => Promise<void>>((next, interceptor) => () => interceptor(call, next), last);
+}
+
+/** What a handler that was told to stop failed with; a write that was cut off may have been done. */
+function interrupted(method: RpcMethod, reason: unknown, error: unknown): unknown {
+  if (decisiveError(error)?.code === "outcome_unknown") return error;
+  if (method.route.kind === "read" || !CodedError.is(reason, "node_unavailable")) return reason;
+  return new CodedError("outcome_unknown", "the node stopped while it worked on the call; fetch and compare", {}, { cause: error });
 }
 
 function timeLeftMs(deadline: Date | number, clock: Clock): number {

@@ -1,4 +1,4 @@
-import { abortable } from "../base/index.ts";
+import { abortable, sharedAbortController } from "../base/index.ts";
 
 interface Batch<T> {
   readonly promise: Promise<T>;
@@ -28,7 +28,7 @@ export class Coalescer<T> {
   }
 
   #start(key: string, work: (signal: AbortSignal) => Promise<T>): Batch<T> {
-    const controller = new AbortController();
+    const controller = sharedAbortController();
     const batch: Batch<T> = { promise: work(controller.signal), controller, waiters: 0, started: true };
     this.#lanes.set(key, { running: batch, next: undefined });
     this.#forgetAfter(key, batch);
@@ -36,7 +36,7 @@ export class Coalescer<T> {
   }
 
   #queue(key: string, running: Batch<T>, work: (signal: AbortSignal) => Promise<T>): Batch<T> {
-    const controller = new AbortController();
+    const controller = sharedAbortController();
     const begin = async () => {
       batch.started = true;
       this.#lanes.set(key, { running: batch, next: undefined });

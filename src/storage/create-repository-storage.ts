@@ -1,4 +1,13 @@
-import { type ByteString, type Clock, CodedError, checkRelativePath, linkSignals, type Random } from "../base/index.ts";
+import { setMaxListeners } from "node:events";
+import {
+  type ByteString,
+  type Clock,
+  CodedError,
+  checkRelativePath,
+  linkSignals,
+  type Random,
+  sharedAbortController,
+} from "../base/index.ts";
 import type { Logger, Metrics } from "../observability/index.ts";
 import { fetchArtifactFile } from "./artifacts.ts";
 import type { Artifact, Generation, ObjectFormat } from "./generation.ts";
@@ -62,7 +71,7 @@ class StoreRepositoryStorage implements ProbedRepositoryStorage {
   readonly #reader: GenerationReader;
   readonly #refTables: RefTables;
   readonly #publisher: Publisher;
-  readonly #closing = new AbortController();
+  readonly #closing = sharedAbortController();
   #health: StoreHealth = { state: "unproven", message: "the object store has not been tried yet", code: "store_unavailable" };
 
   constructor(options: RepositoryStorageOptions, deps: RepositoryStorageDeps) {
@@ -70,6 +79,8 @@ class StoreRepositoryStorage implements ProbedRepositoryStorage {
     this.#reader = new GenerationReader(options, deps);
     this.#deps = { ...deps, reader: this.#reader };
     this.#refTables = new RefTables(options, deps);
+    // Every create and removal listens to it.
+    setMaxListeners(0, this.#closing.signal);
     const metrics = storageMetrics(deps.metrics);
     this.#publisher = new Publisher(options, { ...deps, reader: this.#reader, refTables: this.#refTables, metrics });
   }

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { type Clock, CodedError, type Random, randomHex, startDeadline } from "../base/index.ts";
 import type { Logger } from "../observability/index.ts";
 import { uploadBytes } from "./artifacts.ts";
@@ -58,6 +59,8 @@ export class GroupCommit {
 
   async run(signal: AbortSignal): Promise<void> {
     using deadline = startDeadline(this.#deps.clock, this.#options.commitTimeoutMs, signal);
+    // Every member's connectivity check listens to it.
+    setMaxListeners(0, deadline.signal);
     try {
       await this.#loop(deadline.signal, signal);
     } catch (error) {
@@ -185,7 +188,7 @@ export class GroupCommit {
     const draft: GenerationDraft = {
       ...successor(base, { txid, writer: this.#options.writer, writtenAtMs: this.#deps.clock.now() }),
       refTables,
-      inlineRefTable: inline ? stored : new Uint8Array(),
+      inlineRefTable: inline ? Uint8Array.from(stored) : new Uint8Array(),
       packs: [...base.packs, ...packs],
     };
     return { record: encodeGeneration(draft), table: next };

@@ -1,4 +1,13 @@
-import { abortable, type Clock, CodedError, linkSignals, type Random, Semaphore, startDeadline } from "../base/index.ts";
+import {
+  abortable,
+  type Clock,
+  CodedError,
+  linkSignals,
+  type Random,
+  Semaphore,
+  sharedAbortController,
+  startDeadline,
+} from "../base/index.ts";
 import type { Counter, Histogram, Metrics } from "../observability/index.ts";
 import type { CreateResult, ListPage, ListRequest, ObjectStore, ObjectStream, PutBody } from "./object-store.ts";
 
@@ -125,7 +134,7 @@ export class ManagedStore implements ObjectStore {
 
   /** `limited` ends the wait for the first byte only; the stream lives until it is closed or `signal` aborts. */
   async #openOnce(key: string, signal: AbortSignal, limited: AbortSignal): Promise<{ stream: ObjectStream; end: () => void } | undefined> {
-    const own = new AbortController();
+    const own = sharedAbortController();
     const linked = linkSignals(signal, own.signal);
     const end = () => {
       own.abort(new CodedError("cancelled", "the stream was closed"));

@@ -1,4 +1,5 @@
-import { abortable, CodedError, linkSignals, randomHex } from "../base/index.ts";
+import { setMaxListeners } from "node:events";
+import { abortable, CodedError, linkSignals, randomHex, sharedAbortController } from "../base/index.ts";
 import { uploadPack } from "./artifacts.ts";
 import type { Pack } from "./generation.ts";
 import { GroupCommit, type GroupCommitDeps, type GroupCommitOptions } from "./group-commit.ts";
@@ -26,11 +27,13 @@ export class Publisher implements AsyncDisposable {
   readonly #options: PublisherOptions;
   readonly #deps: GroupCommitDeps;
   readonly #queues = new Map<string, Queue>();
-  readonly #closing = new AbortController();
+  readonly #closing = sharedAbortController();
 
   constructor(options: PublisherOptions, deps: GroupCommitDeps) {
     this.#options = options;
     this.#deps = deps;
+    // Every push listens to it.
+    setMaxListeners(0, this.#closing.signal);
   }
 
   async publish(request: PublishRequest, signal: AbortSignal): Promise<PublishResult> {

@@ -1,6 +1,6 @@
 import { mkdir, realpath } from "node:fs/promises";
 import pg from "pg";
-import { type Clock, CodedError, type Random, startDeadline, systemClock, systemRandom } from "../../base/index.ts";
+import { type Clock, CodedError, type Random, sharedAbortController, startDeadline, systemClock, systemRandom } from "../../base/index.ts";
 import { type Logger, silentLogger } from "../../observability/index.ts";
 import { attach, detach } from "./attachments.ts";
 import { locateBinaries } from "./binaries.ts";
@@ -60,7 +60,7 @@ class Embedded implements EmbeddedPostgres {
   readonly #note: { name: string; port: number };
   readonly #deps: PostmasterDeps;
   readonly #password: string;
-  readonly #stop = new AbortController();
+  readonly #stop = sharedAbortController();
   readonly #watch: Promise<void>;
   #disposed: Promise<void> | undefined;
 

@@ -1,4 +1,4 @@
-import { CodedError } from "../../base/index.ts";
+import { CodedError, sharedAbortController } from "../../base/index.ts";
 import type { CliIo } from "../context.ts";
 
 /** The first signal asks to drain, the second to stop at once. */
@@ -9,8 +9,8 @@ export interface StopSignals extends Disposable {
 
 /** Listens for SIGTERM and SIGINT until disposed. */
 export function listenForStop(io: CliIo): StopSignals {
-  const drain = new AbortController();
-  const atOnce = new AbortController();
+  const drain = sharedAbortController();
+  const atOnce = sharedAbortController();
   const listener = io.onStopSignal(() => {
     const reason = new CodedError("cancelled", "stopped by a signal");
     if (drain.signal.aborted) atOnce.abort(reason);

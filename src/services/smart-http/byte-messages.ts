@@ -1,5 +1,5 @@
 /** Bytes that one message carries at most. */
-export const maxMessageBytes: number = 128 * 1024;
+const maxMessageBytes = 128 * 1024;
 
 /** Joins small chunks until a message is full, so that an advertisement is not one message for each ref. */
 export async function* joined(chunks: Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {

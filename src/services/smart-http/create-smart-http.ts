@@ -1,4 +1,4 @@
-import { CodedError, startDeadline } from "../../base/index.ts";
+import { CodedError, sharedAbortController, startDeadline } from "../../base/index.ts";
 import type { RepositoryLease } from "../../cache/index.ts";
 import type { ReceivedPack } from "../../git/index.ts";
 import type { Generation } from "../../storage/index.ts";
@@ -21,7 +21,7 @@ const recordTimeoutMs = 30_000;
 export function createSmartHttp(deps: SmartHttpDeps): SmartHttp & AsyncDisposable {
   const damage = new DamageControl(deps);
   const background = new Set<Promise<void>>();
-  const stop = new AbortController();
+  const stop = sharedAbortController();
 
   const inBackground = (work: Promise<void>, message: string) => {
     const task = work.catch((error: unknown) => deps.logger.warn(message, { error })).finally(() => background.delete(task));
@@ -76,7 +76,7 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp & AsyncDisposabl
       const { signal } = request;
       const lease = await deps.cache.acquire(request.path, signal);
       const options = { gitProtocol: gitProtocol(request.gitProtocol), signal };
-      const answer = repairingUploadPack({ git: deps.git, damage }, lease, body, options);
+      const answer = repairingUploadPack({ git: deps.git, clock: deps.clock, damage }, lease, body, options);
       return held(answer, signal, () => lease[Symbol.asyncDispose]());
     },
     receivePack,
