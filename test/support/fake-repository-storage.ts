@@ -28,8 +28,8 @@ export class FakeRepositoryStorage implements Pick<RepositoryStorage, "newest" |
     content: { repoId?: string; packs?: readonly PackFiles[]; keep?: readonly Pack[]; refs?: readonly RefEntry[]; format?: ObjectFormat },
   ): Generation {
     const before = this.#newest.get(path);
-    const repoId = content.repoId ?? before?.repoId ?? "r1";
-    const txid = `t${++this.#txid}`;
+    const repoId = content.repoId ?? before?.repoId ?? fakeId(path);
+    const txid = fakeId(String(++this.#txid));
     const put = (bytes: Uint8Array, extension: string): Artifact => {
       const name = `${repoId}.0.${txid}.${createHash("sha256").update(bytes).digest("hex")}.${extension}`;
       this.artifacts.set(name, bytes);
@@ -90,6 +90,11 @@ export class FakeRepositoryStorage implements Pick<RepositoryStorage, "newest" |
     if (!bytes) throw new CodedError("artifact_missing", "artifact is gone", { artifact: artifact.name });
     await writeFile(file, bytes, { flag: "wx" });
   }
+}
+
+/** 32 hexadecimal digits, as the ids in artifact names have. */
+export function fakeId(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 32);
 }
 
 class ListRefTable implements RefTable {

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { CodedError, neverAborted, systemClock } from "../../../src/base/index.ts";
 import type { RepositoryCache } from "../../../src/cache/index.ts";
 import { CacheFixture, packFiles, packOf, readPacks as read } from "../../support/cache-fixture.ts";
-import type { FakeRepositoryStorage, PackFiles } from "../../support/fake-repository-storage.ts";
+import { type FakeRepositoryStorage, fakeId, type PackFiles } from "../../support/fake-repository-storage.ts";
 
 let fixture: CacheFixture;
 let storage: FakeRepositoryStorage;
@@ -23,7 +23,7 @@ describe("limits", () => {
   test("a repository larger than the cache is served with one download a read and dropped when its lease ends", async () => {
     // B15
     storage.commit("a.git", { packs: [packFiles("1", 12_000)] });
-    storage.commit("small.git", { repoId: "r2", packs: [packFiles("2", 500)] });
+    storage.commit("small.git", { packs: [packFiles("2", 500)] });
     await using cache = await open({ maxBytes: 10_000 });
     await read(cache, "small.git");
     for (let round = 0; round < 3; round++) {
@@ -40,8 +40,8 @@ describe("limits", () => {
   test("the least recently used goes first, and never what a lease pins", async () => {
     // B17
     const a = storage.commit("a.git", { packs: [packFiles("a", 4000)] });
-    const b = storage.commit("b.git", { repoId: "rb", packs: [packFiles("b", 4000)] });
-    const c = storage.commit("c.git", { repoId: "rc", packs: [packFiles("c", 4000)] });
+    const b = storage.commit("b.git", { packs: [packFiles("b", 4000)] });
+    const c = storage.commit("c.git", { packs: [packFiles("c", 4000)] });
     await using cache = await open({ maxBytes: 9000 });
     const lease = await cache.acquire("a.git", neverAborted);
     const { objectDir } = await lease.snapshot(neverAborted);
@@ -60,7 +60,7 @@ describe("limits", () => {
 
   test("a full disk evicts what no one reads, and is limit_exceeded when that is not enough", async () => {
     storage.commit("a.git", { packs: [packFiles("a", 4000)] });
-    storage.commit("b.git", { repoId: "rb", packs: [packFiles("b", 4000)] });
+    storage.commit("b.git", { packs: [packFiles("b", 4000)] });
     let diskBytes = 6000;
     const freeBytes = async () => diskBytes - cache.sizeBytes;
     const cache: RepositoryCache = await open({ minFreeBytes: 1000 }, { freeBytes });
@@ -75,12 +75,12 @@ describe("limits", () => {
 
   test("ENOSPC during a download evicts and tries once more", async () => {
     storage.commit("a.git", { packs: [packFiles("a", 4000)] });
-    storage.commit("b.git", { repoId: "rb", packs: [packFiles("b", 4000)] });
+    storage.commit("b.git", { packs: [packFiles("b", 4000)] });
     await using cache = await open({ minFreeBytes: 4000 });
     await read(cache, "a.git");
     storage.beforeFetch = async () => {
       if (cache.sizeBytes < 4000) return;
-      throw new CodedError("store_unavailable", "cannot write", {}, { cause: Object.assign(new Error("full"), { code: "ENOSPC" }) });
+      throw new CodedError("limit_exceeded", "the local disk is full", { errno: "ENOSPC" });
     };
     await expect(read(cache, "b.git")).resolves.toHaveLength(3);
     storage.beforeFetch = async () => {
@@ -97,7 +97,7 @@ describe("identity and damage", () => {
     storage.commit("a.git", { packs: [packFiles("1")], refs: [{ name: "refs/heads/main", oid: "1".repeat(40) }] });
     await using cache = await open();
     await read(cache);
-    storage.commit("a.git", { repoId: "r2", keep: [], refs: [] });
+    storage.commit("a.git", { repoId: fakeId("second life"), keep: [], refs: [] });
     await using lease = await cache.acquire("a.git", neverAborted);
     expect(lease.refs.size).toBe(0);
     const { gitDir, objectDir } = await lease.snapshot(neverAborted);

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { CodedError, neverAborted } from "../../../src/base/index.ts";
 import { silentLogger } from "../../../src/observability/index.ts";
 import { CacheFixture, packFiles, packOf, readPacks as read } from "../../support/cache-fixture.ts";
+import { deferred } from "../../support/deferred.ts";
 import type { FakeRepositoryStorage } from "../../support/fake-repository-storage.ts";
 
 let fixture: CacheFixture;
@@ -18,14 +19,6 @@ beforeEach(async () => {
 afterEach(() => fixture[Symbol.asyncDispose]());
 
 const open: CacheFixture["open"] = (...args) => fixture.open(...args);
-
-function withResolvers(): { promise: Promise<void>; resolve: () => void } {
-  let resolve = () => {};
-  const promise = new Promise<void>((done) => {
-    resolve = done;
-  });
-  return { promise, resolve };
-}
 
 describe("leases", () => {
   test("a path without a repository is repository_not_found", async () => {
@@ -44,7 +37,7 @@ describe("leases", () => {
 
   test("a snapshot holds HEAD, refs, packed refs, config and exactly the packs of its manifest", async () => {
     const first = storage.commit("a.git", { packs: [packFiles("1")], refs: [{ name: "refs/heads/main", oid: "1".repeat(40) }] });
-    storage.commit("other.git", { repoId: "r2", packs: [packFiles("2")], keep: first.packs });
+    storage.commit("other.git", { packs: [packFiles("2")], keep: first.packs });
     await using cache = await open();
     await read(cache, "other.git");
     await using lease = await cache.acquire("a.git", neverAborted);
@@ -127,8 +120,8 @@ describe("filling", () => {
   test("a caller that goes away does not take the download from the others", async () => {
     storage.commit("a.git", { packs: [packFiles("1")] });
     await using cache = await open();
-    const started = withResolvers();
-    const gate = withResolvers();
+    const started = deferred();
+    const gate = deferred();
     storage.beforeFetch = async () => {
       started.resolve();
       await gate.promise;
