@@ -116,8 +116,8 @@ export class MemoryObjectStore implements ObjectStore {
     const { prefix, startAfter = "", delimiter } = request;
     const objects: ListedObject[] = [];
     const prefixes: string[] = [];
-    for (const key of [...this.objects.keys()].sort()) {
-      if (!key.startsWith(prefix) || key <= startAfter) continue;
+    const matching = [...this.objects.keys()].filter((key) => key.startsWith(prefix) && key > startAfter);
+    for (const key of matching.sort()) {
       const fold = delimiter === undefined ? -1 : key.indexOf(delimiter, prefix.length);
       const folded = fold === -1 ? undefined : key.slice(0, fold + 1);
       if (folded !== undefined && prefixes.at(-1) === folded) continue;

@@ -1,0 +1,128 @@
+import { chmod, mkdir, readdir, readFile, rename, stat, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { neverAborted, systemClock, systemRandom } from "../../../src/base/index.ts";
+import { openFilesystemStore } from "../../../src/storage/filesystem.ts";
+import { fileOfKey } from "../../../src/storage/filesystem-layout.ts";
+import { readOrCreateClusterId } from "../../../src/storage/index.ts";
+import { encodeRepositoryPath, slotKey } from "../../../src/storage/keys.ts";
+import { tempDir } from "../../support/temp-dir.ts";
+
+const deps = { clock: systemClock, random: systemRandom };
+
+test("slots are fanned out, so that no directory grows with the number of generations", () => {
+  const perDir = new Map<string, Set<string>>();
+  for (let n = 1; n <= 100_000; n++) {
+    const parts = fileOfKey("/store", slotKey("p.a", n)).split("/");
+    for (let depth = 1; depth < parts.length; depth++) {
+      const dir = parts.slice(0, depth).join("/");
+      const names = perDir.get(dir) ?? new Set();
+      perDir.set(dir, names.add(parts[depth] as string));
+    }
+  }
+  expect(Math.max(...[...perDir.values()].map((names) => names.size))).toBe(256);
+});
+
+test("names beside fanned-out slots are listed in byte order with them", async () => {
+  await using dir = await tempDir();
+  await using store = await openFilesystemStore({ directory: dir.path }, deps);
+  const keys = ["g/1fffffffff", "g/1fffffffff0", "g/1fffffffff0000", "g/1fffffffff00000", "g/1fffffffffff/x", "g/1fffffffffff00", "g/2"];
+  for (const key of [...keys].reverse()) await store.put(key, Buffer.from(key), neverAborted);
+  for (const maxKeys of [1, 3, 1000]) {
+    const listed: string[] = [];
+    for (let startAfter: string | undefined = ""; startAfter !== undefined; ) {
+      const page = await store.list({ prefix: "g/", maxKeys, startAfter }, neverAborted);
+      listed.push(...page.objects.map(({ key }) => key));
+      startAfter = page.next;
+    }
+    expect(listed).toEqual([...keys].sort());
+  }
+});
+
+test("a write leaves no temporary file, and stale ones of dead processes are swept at open", async () => {
+  await using dir = await tempDir();
+  const temp = join(dir.path, ".tmp");
+  await mkdir(temp);
+  await writeFile(join(temp, "1.stale"), "x");
+  await writeFile(join(temp, "2.fresh"), "x");
+  await utimes(join(temp, "1.stale"), 1, 1);
+  await using store = await openFilesystemStore({ directory: dir.path }, deps);
+  await store.put("a/b", Buffer.from("x"), neverAborted);
+  await store.createIfAbsent("a/b", Buffer.from("y"), neverAborted);
+  await store.createIfAbsent("a/c", Buffer.from("y"), neverAborted);
+  expect(await readdir(temp)).toEqual(["2.fresh"]);
+  expect((await store.list({ prefix: "" }, neverAborted)).objects.map(({ key }) => key)).toEqual(["a/b", "a/c"]);
+});
+
+test("the store's directory is private", async () => {
+  await using dir = await tempDir();
+  await using store = await openFilesystemStore({ directory: join(dir.path, "deep/objects") }, deps);
+  await store.put("a/b", Buffer.from("x"), neverAborted);
+  expect((await stat(join(dir.path, "deep/objects"))).mode & 0o077).toBe(0);
+  expect((await stat(join(dir.path, "deep/objects/a"))).mode & 0o077).toBe(0);
+});
+
+test("a directory that was exchanged (a disk that is not mounted) is unavailable, not empty", async () => {
+  await using dir = await tempDir();
+  const path = join(dir.path, "objects");
+  await using store = await openFilesystemStore({ directory: path }, deps);
+  await store.put("a/b", Buffer.from("x"), neverAborted);
+  await rename(path, `${path}-away`);
+  await expect(store.get("a/b", 10, neverAborted)).rejects.toMatchObject({ code: "store_unavailable" });
+  await mkdir(join(path, ".tmp"), { recursive: true });
+  await expect(store.get("a/b", 10, neverAborted)).rejects.toMatchObject({ code: "store_unavailable" });
+  await expect(store.list({ prefix: "" }, neverAborted)).rejects.toMatchObject({ code: "store_unavailable" });
+  await expect(store.createIfAbsent("a/c", Buffer.from("x"), neverAborted)).rejects.toMatchObject({ code: "store_unavailable" });
+});
+
+test("an error names no local path", async () => {
+  await using dir = await tempDir();
+  await using store = await openFilesystemStore({ directory: dir.path }, deps);
+  await store.put("a", Buffer.from("x"), neverAborted);
+  const error: Error & { fields?: unknown } = await store.put("a/b", Buffer.from("x"), neverAborted).then(
+    () => new Error("stored"),
+    (thrown: Error) => thrown,
+  );
+  expect(error).toMatchObject({ code: "invalid_argument" });
+  expect(JSON.stringify([error.message, error.fields, String(error.cause)])).not.toContain(dir.path);
+});
+
+test("a half-read stream that is closed, or whose signal aborts, holds nothing", async () => {
+  await using dir = await tempDir();
+  await using store = await openFilesystemStore({ directory: dir.path }, deps);
+  await store.put("a", Buffer.alloc(2_000_000), neverAborted);
+  const closed = await store.open("a", neverAborted);
+  for await (const _ of closed?.body ?? []) break;
+  await closed?.[Symbol.asyncDispose]();
+  const aborted = new AbortController();
+  await using stream = await store.open("a", aborted.signal);
+  aborted.abort(new Error("gone"));
+  await expect(stream?.body[Symbol.asyncIterator]().next()).rejects.toThrow("gone");
+  const open = await readdir("/proc/self/fd").catch(() => []);
+  for (const fd of open) {
+    const target = await import("node:fs/promises").then((fs) => fs.readlink(`/proc/self/fd/${fd}`).catch(() => ""));
+    expect(target.startsWith(join(dir.path, "a"))).toBe(false);
+  }
+});
+
+test("the cluster id is chosen once and lies readable in the directory", async () => {
+  await using dir = await tempDir();
+  await using store = await openFilesystemStore({ directory: dir.path }, deps);
+  const ids = await Promise.all(Array.from({ length: 8 }, () => readOrCreateClusterId(store, systemRandom, neverAborted)));
+  expect(new Set(ids).size).toBe(1);
+  expect((await readFile(join(dir.path, "cluster-id"), "latin1")).trim()).toBe(ids[0]);
+  expect(ids[0]).toMatch(/^[0-9a-f]{32}$/);
+  await store.put("cluster-id", Buffer.from("nonsense"), neverAborted);
+  await expect(readOrCreateClusterId(store, systemRandom, neverAborted)).rejects.toMatchObject({ code: "corrupt" });
+});
+
+test("a disk that takes no more leaves no half file", async () => {
+  await using dir = await tempDir();
+  await using store = await openFilesystemStore({ directory: dir.path }, deps);
+  const wrongSize = { file: join(dir.path, "..", "no-such-file"), sizeBytes: 5 };
+  await expect(store.put("a/b", wrongSize, neverAborted)).rejects.toMatchObject({ code: "store_unavailable" });
+  await chmod(join(dir.path, ".tmp"), 0o700);
+  expect(await readdir(join(dir.path, ".tmp"))).toEqual([]);
+  expect(await store.get("a/b", 10, neverAborted)).toBeUndefined();
+  expect(encodeRepositoryPath("a")).toBe("p.a");
+});
