@@ -1,4 +1,3 @@
-import { setMaxListeners } from "node:events";
 import { type Clock, CodedError, linkSignals, type Random, sharedAbortController, startDeadline } from "../base/index.ts";
 import type { Logger, Metrics } from "../observability/index.ts";
 import { Acks } from "./acks.ts";
@@ -121,8 +120,6 @@ export class GossipMember implements Member {
     const succeed = (incarnation: number) => this.#apply({ type: "succeed", incarnation });
     this.#joiner = new Joiner({ clock, random, transport, pushPull: this.#pushPull, own: () => this.#state.own, succeed });
     this.#rejoiner = this.#createRejoiner();
-    // Each open stream listens to it.
-    setMaxListeners(0, this.#life.signal);
     transport.start({
       onPacket: (bytes, from) => this.#onPacket(bytes, from),
       onStream: (stream) => this.#pushPull.serve(stream, this.#life.signal),

@@ -76,10 +76,7 @@ export async function runScenario(scenario: Scenario, seed: number, nodeCount: n
     const nodes = await cluster.startJoined(nodeCount);
     await cluster.runUntil("all see all after joining", () => cluster.isConverged(), convergenceBoundMs);
     await scenarios[scenario](cluster, nodes, simRandom(seed + 1));
-    const deaths = [...cluster.nodes.values()].reduce(
-      (sum, { events }) => sum + events.filter(({ type }) => type === "failed").length,
-      0,
-    );
+    const deaths = [...cluster.nodes.values()].reduce((sum, { events }) => sum + events.filter(({ type }) => type === "failed").length, 0);
     cluster.network.heal();
     for (const { host } of cluster.nodes.values()) cluster.network.resume(host);
     Object.assign(cluster.network.faults, { loss: 0, duplication: 0, maxDelayMs: 1 });

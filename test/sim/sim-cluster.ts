@@ -17,7 +17,7 @@ export interface SimNode {
   readonly warnings: { readonly message: string; readonly fields: LogFields | undefined }[];
   /** Sums of counters by `name{label values}`. */
   readonly counters: Map<string, number>;
-  readonly queueLength: () => number;
+  readonly readGauge: (name: string) => number;
 }
 
 export interface StartOptions extends Partial<MemberOptions> {
@@ -55,8 +55,8 @@ export class SimCluster {
         guard,
       },
     );
-    const { warnings, counters, queueLength } = recorder;
-    const node: SimNode = { name: member.name, host, member, events: [], warnings, counters, queueLength };
+    const { warnings, counters, readGauge } = recorder;
+    const node: SimNode = { name: member.name, host, member, events: [], warnings, counters, readGauge };
     member.subscribe((event) => node.events.push(event));
     this.nodes.set(host, node);
     this.#checker.started(node);
@@ -159,13 +159,13 @@ function createRecorder() {
       return noMetrics.gauge(name, help, labels);
     },
   };
-  const queueLength = () => {
-    let length = 0;
+  const readGauge = (name: string) => {
+    let last = 0;
     const set = (value: number) => {
-      length = value;
+      last = value;
     };
-    collectors.get("gitaly_cluster_gossip_queue_length")?.({ set, add: () => {} });
-    return length;
+    collectors.get(name)?.({ set, add: () => {} });
+    return last;
   };
-  return { warnings, counters, logger, metrics, queueLength };
+  return { warnings, counters, logger, metrics, readGauge };
 }
