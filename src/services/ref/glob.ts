@@ -34,7 +34,7 @@ export function literalPrefix(glob: ByteString): ByteString {
 /** Compiles a glob in which only a whole `**` segment crosses slashes. A glob with an unclosed class or a trailing backslash matches nothing. */
 export function compileGlob(glob: ByteString): (name: ByteString) => boolean {
   const steps = parse(glob);
-  return steps ? (name) => run(steps, name) : () => false;
+  return steps ? matcher(steps) : () => false;
 }
 
 function parse(glob: ByteString): Step[] | undefined {
@@ -96,31 +96,44 @@ function parseClass(glob: ByteString, start: number): { test: (byte: ByteString)
   return { test: (byte) => tests.some((test) => test(byte)) !== negated, end: at + 1 };
 }
 
-function run(steps: readonly Step[], name: ByteString): boolean {
-  let states = new Set<number>();
-  reach(steps, 0, states);
-  for (const byte of name) {
-    const next = new Set<number>();
-    for (const at of states) {
-      const step = steps[at];
-      if (!step) continue;
-      if (step.kind === "globstar" || (step.kind === "star" && byte !== "/")) reach(steps, at, next);
-      else if (step.kind === "byte" ? step.value === byte : step.kind === "class" && byte !== "/" && step.test(byte)) {
-        reach(steps, at + 1, next);
-      }
-    }
-    if (next.size === 0) return false;
-    states = next;
-  }
-  return states.has(steps.length);
-}
+/** Walks the steps as a set of states; `marks` says in which round a state was reached last. */
+function matcher(steps: readonly Step[]): (name: ByteString) => boolean {
+  const marks = new Uint32Array(steps.length + 1);
+  let round = 0;
+  let states: number[] = [];
 
-/** Adds state `at` and those that need no byte more. */
-function reach(steps: readonly Step[], at: number, states: Set<number>): void {
-  for (let state = at; !states.has(state); state++) {
-    states.add(state);
-    const step = steps[state];
-    if (step?.kind === "globstar" && step.skip > 0) reach(steps, state + 1 + step.skip, states);
-    if (step?.kind !== "star" && step?.kind !== "globstar") return;
-  }
+  /** Adds state `at` and those that need no byte more. */
+  const reach = (at: number): void => {
+    for (let state = at; marks[state] !== round; state++) {
+      marks[state] = round;
+      states.push(state);
+      const step = steps[state];
+      if (step?.kind === "globstar" && step.skip > 0) reach(state + 1 + step.skip);
+      if (step?.kind !== "star" && step?.kind !== "globstar") return;
+    }
+  };
+
+  return (name) => {
+    // Rounds never meet marks of an earlier name.
+    if (round + name.length + 1 >= 2 ** 32) {
+      marks.fill(0);
+      round = 0;
+    }
+    round++;
+    states = [];
+    reach(0);
+    for (const byte of name) {
+      const before = states;
+      round++;
+      states = [];
+      for (const at of before) {
+        const step = steps[at];
+        if (!step) continue;
+        if (step.kind === "globstar" || (step.kind === "star" && byte !== "/")) reach(at);
+        else if (step.kind === "byte" ? step.value === byte : step.kind === "class" && byte !== "/" && step.test(byte)) reach(at + 1);
+      }
+      if (states.length === 0) return false;
+    }
+    return marks[steps.length] === round;
+  };
 }

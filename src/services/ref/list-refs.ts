@@ -20,7 +20,7 @@ const maxPointingAtOids = 4096;
 const referenceOverheadBytes = 32;
 
 /** ListRefs: the refs of one generation that match any pattern, in messages below 1 MiB. HEAD, where asked for and born, comes first. */
-export function listRefs(deps: Pick<ServicesDeps, "cache" | "git" | "storageName" | "logger">) {
+export function listRefs(deps: Pick<ServicesDeps, "cache" | "git" | "storageName" | "clock" | "logger">) {
   const damage = new DamageControl(deps);
   return async function* (request: ListRefsRequest__Output, call: CallContext): AsyncGenerator<ListRefsResponse> {
     const path = targetPath(request.repository, deps.storageName);
@@ -28,7 +28,7 @@ export function listRefs(deps: Pick<ServicesDeps, "cache" | "git" | "storageName
     await using lease = await deps.cache.acquire(path, call.signal);
     const pointingAt = checkOids(request.pointingAtOids, lease.objectFormat === "sha1" ? 40 : 64);
     const pointsThere = ({ oid, peeled }: RefValue) => pointingAt.has(oid) || (peeled !== undefined && pointingAt.has(peeled));
-    const selected = selectRefs(lease.refs, patterns);
+    const selected = await selectRefs(lease.refs, patterns, deps.clock, call.signal);
     const matching = pointingAt.size === 0 ? selected : selected.filter(pointsThere);
     const sorted = await damage.retrying(lease, call.signal, () =>
       sortRefs(matching, request.sortBy, { git: deps.git, view: lease }, call.signal),

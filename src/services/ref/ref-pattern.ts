@@ -5,6 +5,7 @@ import { compileGlob, literalPrefix } from "./glob.ts";
 export interface RefPattern {
   /** Every ref that matches starts with this. */
   readonly prefix: ByteString;
+  readonly isGlob: boolean;
   matches(name: ByteString): boolean;
 }
 
@@ -16,7 +17,7 @@ export function compileRefPattern(pattern: ByteString): RefPattern {
   const asPath = (name: ByteString) =>
     name.startsWith(pattern) && (name.length === pattern.length || name[pattern.length] === "/" || pattern.endsWith("/"));
   const prefix = literalPrefix(pattern);
-  if (prefix.length === pattern.length) return { prefix, matches: asPath };
+  if (prefix.length === pattern.length) return { prefix, isGlob: false, matches: asPath };
   const glob = compileGlob(pattern);
-  return { prefix, matches: (name) => asPath(name) || glob(name) };
+  return { prefix, isGlob: true, matches: (name) => asPath(name) || glob(name) };
 }

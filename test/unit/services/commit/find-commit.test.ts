@@ -35,7 +35,7 @@ test.each([
   ["a\0b", "revision can't contain NUL"],
   ["a:b", "revision can't contain ':'"],
   ["a\\b", "revision can't contain '\\'"],
-  ["x".repeat(1025), "revision is too long"],
+  ["x".repeat(4097), "revision is too long"],
 ])("the revision %j is refused before any work", async (revision, message) => {
   const fixture = new ServicesFixture();
   await expect(ask(fixture, revision)).rejects.toMatchObject({ code: "invalid_argument", message });

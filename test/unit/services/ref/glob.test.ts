@@ -30,6 +30,12 @@ test.each([
   expect(compileRefPattern(pattern).matches(name)).toBe(matches);
 });
 
+test("one compiled pattern serves many names, one after the other", () => {
+  const { matches } = compileRefPattern("refs/**/x*");
+  const names = ["refs/x", "refs/a/x1", "refs/a/b", "refs/a/x/y", "refs/x"];
+  expect(names.map(matches)).toEqual([true, true, false, false, true]);
+});
+
 test("a pattern made to be slow is not", () => {
   const pattern = compileRefPattern(`refs/${"*a".repeat(500)}b`);
   expect(pattern.matches(`refs/${"a".repeat(1000)}`)).toBe(false);

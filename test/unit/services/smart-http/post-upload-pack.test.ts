@@ -64,7 +64,7 @@ test("git that fails ends the call with an error, behind the bytes it sent befor
     throw new CodedError("git_failed", "upload-pack failed");
   });
   const answer = postUploadPack(fixture.deps)(stream(first), fixture.call());
-  expect((await answer.next()).value).toEqual({ data: Buffer.alloc(64 * 1024) });
+  expect((await answer.next()).value).toMatchObject({ data: { length: 64 * 1024 } });
   await expect(answer.next()).rejects.toMatchObject({ code: "git_failed" });
   expect(fixture.openLeases).toBe(0);
 });
@@ -83,6 +83,21 @@ test("git that fails over a damaged file is started again with the same request 
   fixture.cache = { reportDamage: async () => 1 };
   const messages = await answerOf(fixture, first, data("want"));
   expect(messages.map((message) => String(message.data))).toEqual(["whole answer to want"]);
+});
+
+test("the first bytes are not held back for long", async () => {
+  let nowMs = 0;
+  const fixture = fixtureWith(async function* () {
+    yield Buffer.from("header");
+    nowMs += 5000;
+    yield Buffer.from("alive");
+    throw new CodedError("git_failed", "late");
+  });
+  fixture.clock = { ...fixture.clock, monotonic: () => nowMs };
+  const answer = postUploadPack(fixture.deps)(stream(first), fixture.call());
+  expect(String((await answer.next()).value?.data)).toBe("header");
+  expect(String((await answer.next()).value?.data)).toBe("alive");
+  await expect(answer.next()).rejects.toMatchObject({ code: "git_failed" });
 });
 
 test("damage that is found after the client got bytes makes the call worth another try", async () => {
