@@ -103,8 +103,15 @@ export class CallRunner {
       this.#forget(pending, target, new CodedError("node_unavailable", "the node does not answer", { address: target.address.url }));
       return false;
     }
-    if (refused) return this.#refused(pending, target, readFailure(refused));
-    options.onHeader?.({ node: textIn(attempt.header, "gitaly-node"), address: target.address.url, hops: route.redirects });
+    const info = { address: target.address.url, hops: route.redirects };
+    if (refused) {
+      const failure = readFailure(refused);
+      if (failure.node !== "") options.onAttempt?.({ node: failure.node, ...info });
+      return this.#refused(pending, target, failure);
+    }
+    const accepted = { node: textIn(attempt.header, "gitaly-node"), ...info };
+    options.onAttempt?.(accepted);
+    options.onHeader?.(accepted);
     return yield* this.#accepted(pending, target, attempt);
   }
 

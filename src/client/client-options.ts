@@ -56,4 +56,6 @@ export interface CallOptions {
   readonly deadlineMs?: number;
   /** Called once, when a node has accepted the call. */
   readonly onHeader?: (info: CallInfo) => void;
+  /** Called for each node that answered: those that redirected or refused the call, then the one that accepted it. */
+  readonly onAttempt?: (info: CallInfo) => void;
 }

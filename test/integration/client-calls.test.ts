@@ -94,6 +94,20 @@ test("a write that is sent and never answered has an unknown outcome; a read is 
   expect(cluster.nodes[0]?.handled).toEqual(["RepositoryExists"]);
 });
 
+test("a node that has the call and cannot do it is believed: a write ends with its word, a read goes on to the next node", async () => {
+  const away = async () => {
+    throw new CodedError("store_unavailable", "the object store does not answer", {}, { retryAfterMs: 300 });
+  };
+  await using failing = await startRpcNodes(1, () => ({ "gitaly.RepositoryService": { CreateRepository: away, RepositoryExists: away } }));
+  await using cluster = await startRpcNodes(1, toyServices);
+  await using client = new GitalyClient({ addresses: [failing.nodes[0]?.address ?? "", cluster.nodes[0]?.address ?? ""] });
+  const error = await failureOf(client.repository.createRepository({ repository }));
+  expect(error).toMatchObject({ code: "node_unavailable", message: "the object store does not answer", retryAfterMs: 300 });
+  expect(error.fields["node"]).toBe("n1");
+  expect(await client.repository.repositoryExists({ repository })).toEqual({ exists: true });
+  expect(cluster.nodes[0]?.handled).toEqual(["RepositoryExists"]);
+});
+
 // B94
 test("64-bit numbers keep their digits", async () => {
   const size = "9007199254740993";

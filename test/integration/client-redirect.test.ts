@@ -12,14 +12,18 @@ test("a call is redirected once, and the next one goes straight to the owner", a
   const repository = repositoryAt(cluster.pathOwnedBy("n2"));
   await using client = new GitalyClient({ addresses: n1?.address ?? "" });
   const infos: CallInfo[] = [];
+  const asked: string[] = [];
+  const onHeader = (info: CallInfo) => void infos.push(info);
+  const onAttempt = ({ node }: CallInfo) => void asked.push(node);
   for (let i = 0; i < 2; i++) {
-    const { name } = await client.ref.findDefaultBranchName({ repository }, { onHeader: (info) => infos.push(info) });
+    const { name } = await client.ref.findDefaultBranchName({ repository }, { onHeader, onAttempt });
     expect(name.toString()).toBe("n2");
   }
   expect(infos).toEqual([
     { node: "n2", address: `grpc://${n2?.address}`, hops: 1 },
     { node: "n2", address: `grpc://${n2?.address}`, hops: 0 },
   ]);
+  expect(asked).toEqual(["n1", "n2", "n2"]);
   expect(n1?.handled).toEqual([]);
 });
 

@@ -57,16 +57,23 @@ test("where such clients are refused, the status names the owners", async () => 
 });
 
 test("a call that comes without a deadline gets the server's", async () => {
+  const reasons: unknown[] = [];
   await using cluster = await startRpcNodes(
     1,
     () => ({
       "gitaly.RefService": {
         FindDefaultBranchName: (_request: never, call: CallContext) =>
-          new Promise<object>((_resolve, reject) => call.signal.addEventListener("abort", () => reject(call.signal.reason))),
+          new Promise<object>((_resolve, reject) => {
+            call.signal.addEventListener("abort", () => {
+              reasons.push(call.signal.reason);
+              reject(call.signal.reason);
+            });
+          }),
       },
     }),
     { rpc: { unaryDeadlineMs: 100 } },
   );
   const { error } = await askPlainly(cluster.nodes[0]?.address ?? "", "a.git");
   expect(error?.code).toBe(status.DEADLINE_EXCEEDED);
+  await expect.poll(() => reasons).toMatchObject([{ code: "deadline_exceeded" }]);
 });

@@ -8,7 +8,7 @@ const [a, b, c] = ["a:1", "b:1", "c:1"].map(parseAddress) as [
   ReturnType<typeof parseAddress>,
   ReturnType<typeof parseAddress>,
 ];
-const down = new CodedError("node_unavailable", "down", {}, { retryAfterMs: 700 });
+const down = new CodedError("node_unavailable", "down");
 const redirectTo = (...addresses: string[]) => ({
   owners: addresses.map((address) => ({ node: address, address, zone: "" })),
   ringFingerprint: "f",
@@ -30,7 +30,14 @@ test("remembered owners are asked before the given addresses, each address once"
   expect(asked.map(shown)).toEqual(["grpc://b:1 0", "grpc://a:1 0"]);
   for (const target of asked) route.failed(target, down);
   const error = thrownBy(() => route.next());
-  expect([error.code, error.retryAfterMs, error.cause]).toEqual(["node_unavailable", 700, down]);
+  expect([error.code, error.fields["addresses"], error.cause]).toEqual(["node_unavailable", ["grpc://b:1", "grpc://a:1"], down]);
+});
+
+test("what the last node said about itself is the error", () => {
+  const route = new CallRoute(5, [], [a]);
+  const told = new CodedError("node_unavailable", "the node is warming up", { node: "a" }, { retryAfterMs: 700 });
+  route.failed(route.next(), told);
+  expect(thrownBy(() => route.next())).toBe(told);
 });
 
 test("owners are tried in order, then the node that named them serves", () => {
