@@ -43,8 +43,13 @@ interface Entry {
 /** What became of a file that was looked at: it is right, it was fetched, or it is not there (any more). */
 type Outcome = "kept" | "fetched" | "gone";
 
-/** A digest is not computed again within this time for a file whose size and time of change are the same. */
-const recheckAfterMs = 10_000;
+/**
+ * For how long a digest is not computed again while the file's size and time of change are the same. The longer the larger the
+ * file, so that whoever makes git fail on purpose gets a small part of a disk's and a processor's time.
+ */
+function recheckAfterMs(sizeBytes: number): number {
+  return Math.max(10_000, sizeBytes / 2000);
+}
 
 /** The artifacts on local disk: each fetched once, trusted only when it matches its name, the least recently used given up first. */
 export class ArtifactCache {
@@ -143,7 +148,8 @@ export class ArtifactCache {
     for (const artifact of artifacts) {
       const entry = this.#entries.get(artifact.name);
       if (!entry) continue;
-      if (recompute && entry.checkedAtMs + recheckAfterMs <= this.#deps.clock.monotonic()) entry.trustedMtimeMs = undefined;
+      if (recompute && entry.checkedAtMs + recheckAfterMs(entry.sizeBytes) <= this.#deps.clock.monotonic())
+        entry.trustedMtimeMs = undefined;
       const outcome = await this.#alone(artifact.name, signal, async (ownSignal) =>
         (await this.#isGood(artifact, ownSignal)) ? "kept" : "gone",
       );

@@ -183,8 +183,8 @@ class DiskRepositoryCache implements RepositoryCache {
 
   async reportDamage(lease: RepositoryLease, signal: AbortSignal): Promise<number> {
     const { generation } = lease;
-    if (lease instanceof Lease) lease.retireDirs();
-    const damaged = await this.#artifacts.verify(packArtifacts(generation), true, signal);
+    const broken = lease instanceof Lease ? await lease.retireBrokenDirs() : 0;
+    const damaged = broken + (await this.#artifacts.verify(packArtifacts(generation), true, signal));
     this.#logger.warn("a snapshot was reported as damaged", { repoId: generation.repoId, n: generation.n, damaged });
     return damaged;
   }

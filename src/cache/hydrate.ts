@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { link, mkdir, writeFile } from "node:fs/promises";
+import { link, mkdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type ByteString, errnoOf, linkSignals, sharedAbortController } from "../base/index.ts";
 import type { Artifact, Generation, ObjectFormat, Pack, RefTable } from "../storage/index.ts";
@@ -34,12 +34,10 @@ export async function buildObjectDir(
   file: (artifact: Artifact, signal: AbortSignal) => Promise<string>,
   signal: AbortSignal,
 ): Promise<void> {
-  const packDir = join(into, "pack");
-  await mkdir(packDir);
-  const digits = generation.objectFormat === "sha1" ? 40 : 64;
+  await mkdir(join(into, "pack"));
   const paths = await allOrNone(packArtifacts(generation), file, signal);
   const links = generation.packs.map(async (pack) => {
-    const base = join(packDir, `pack-${artifactDigest(pack.pack.name).slice(0, digits)}`);
+    const base = linkBase(into, generation, pack);
     // In order: git takes a pack for complete as soon as it sees the index.
     for (const [suffix, artifact] of filesOf(pack)) {
       await linkOnce(paths.get(artifact) as string, base + suffix).catch(async (error: unknown) => {
@@ -81,6 +79,26 @@ export async function buildGitDir(into: string, format: ObjectFormat, head: Byte
     writeFile(join(into, "packed-refs"), refs.toPackedRefs()),
     writeFile(join(into, "config"), configOf(format)),
   ]);
+}
+
+/** Whether each pack's files are there with their sizes. */
+export async function isWholeObjectDir(dir: string, generation: Generation): Promise<boolean> {
+  const links = generation.packs.flatMap((pack) =>
+    filesOf(pack).map(async ([suffix, { sizeBytes }]) => (await stat(linkBase(dir, generation, pack) + suffix)).size === sizeBytes),
+  );
+  return (await Promise.allSettled(links)).every((result) => result.status === "fulfilled" && result.value);
+}
+
+/** Whether everything is there without which git does not take the directory for a repository. */
+export async function isWholeGitDir(dir: string): Promise<boolean> {
+  const parts = await Promise.allSettled(["refs", "HEAD", "packed-refs", "config"].map((name) => stat(join(dir, name))));
+  return parts.every(({ status }) => status === "fulfilled");
+}
+
+/** The path of a pack's files without their suffix, named as git names packs. */
+function linkBase(dir: string, generation: Generation, pack: Pack): string {
+  const digits = generation.objectFormat === "sha1" ? 40 : 64;
+  return join(dir, "pack", `pack-${artifactDigest(pack.pack.name).slice(0, digits)}`);
 }
 
 function configOf(format: ObjectFormat): string {

@@ -3,7 +3,7 @@ import type { RepositorySnapshot } from "../git/index.ts";
 import type { Artifact, Generation, ObjectFormat, RefTable } from "../storage/index.ts";
 import type { ArtifactCache } from "./artifact-cache.ts";
 import type { CacheMetrics } from "./cache-metrics.ts";
-import { buildGitDir, buildObjectDir, packArtifacts } from "./hydrate.ts";
+import { buildGitDir, buildObjectDir, isWholeGitDir, isWholeObjectDir, packArtifacts } from "./hydrate.ts";
 import type { PinnedDir, PinnedDirs } from "./pinned-dirs.ts";
 import type { RepositoryLease } from "./repository-cache.ts";
 
@@ -66,10 +66,14 @@ export class Lease implements RepositoryLease {
     }
   }
 
-  /** Takes the directories out of use for everyone who comes later. */
-  retireDirs(): void {
-    this.#deps.objectDirs.retire(this.#objects);
-    this.#deps.gitDirs.retire(this.#git);
+  /** Takes directories that lack something out of use for everyone who comes later. Returns how many did. */
+  async retireBrokenDirs(): Promise<number> {
+    const [git, objects] = [this.#git, this.#objects];
+    const gitBroken = git.path !== undefined && !(await isWholeGitDir(git.path));
+    const objectsBroken = objects.path !== undefined && !(await isWholeObjectDir(objects.path, this.generation));
+    if (gitBroken) this.#deps.gitDirs.retire(git);
+    if (objectsBroken) this.#deps.objectDirs.retire(objects);
+    return Number(gitBroken) + Number(objectsBroken);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -27,10 +27,11 @@ export interface RepositoryCache extends AsyncDisposable {
    */
   adopt(generation: Generation, packs: readonly LocalPack[]): Promise<number>;
   /**
-   * Says that git failed on the lease's snapshot: its directories are not handed out again, every file of the manifest is
-   * compared with its digest, and what differs is thrown away. The next `snapshot()`, of this lease too, fills the gaps.
+   * Says that git failed on the lease's snapshot: its directories are looked through, every file of the manifest is compared
+   * with its digest, and what is wrong is thrown away. The next `snapshot()`, of this lease too, fills the gaps. As clients can
+   * make git fail, a file is compared seldom enough that it costs little.
    *
-   * @returns how many files were damaged; 0 means that trying again is pointless.
+   * @returns how many files and directories were damaged; 0 means that trying again is pointless.
    */
   reportDamage(lease: RepositoryLease, signal: AbortSignal): Promise<number>;
 }

@@ -154,6 +154,21 @@ describe("identity and damage", () => {
   });
 });
 
+test("a snapshot directory that lost a file is damage too, and one that is whole stays in use", async () => {
+  storage.commit("a.git", { packs: [packFiles("1")] });
+  await using cache = await open();
+  await using lease = await cache.acquire("a.git", neverAborted);
+  const before = await lease.snapshot(neverAborted);
+  expect(await cache.reportDamage(lease, neverAborted)).toBe(0);
+  expect(await lease.snapshot(neverAborted)).toEqual(before);
+  await rm(join(before.gitDir, "packed-refs"));
+  await rm(join(before.objectDir, "pack"), { recursive: true });
+  expect(await cache.reportDamage(lease, neverAborted)).toBe(2);
+  const after = await lease.snapshot(neverAborted);
+  expect(await readdir(join(after.objectDir, "pack"))).toHaveLength(3);
+  expect(existsSync(join(after.gitDir, "packed-refs"))).toBe(true);
+});
+
 describe("from one process to the next", () => {
   test("artifacts are used again, after a look at their digests, and leftovers of a killed process are removed", async () => {
     const generation = storage.commit("a.git", { packs: [packFiles("1"), packFiles("2")] });
