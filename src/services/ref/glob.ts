@@ -6,8 +6,10 @@ type Step =
   | { readonly kind: "class"; readonly test: (byte: ByteString) => boolean }
   /** Any run of bytes without a slash. */
   | { readonly kind: "star" }
-  /** Any run of bytes; `skip` more steps may be left out together with it. */
-  | { readonly kind: "globstar"; readonly skip: number };
+  /** Any run of bytes. */
+  | { readonly kind: "globstar" }
+  /** Takes no byte; the two steps behind it may be left out. */
+  | { readonly kind: "optional" };
 
 const posixClasses: Readonly<Record<string, RegExp>> = {
   alnum: /[A-Za-z0-9]/,
@@ -47,7 +49,8 @@ function parse(glob: ByteString): Step[] | undefined {
       while (glob[end] === "*") end++;
       const wholeSegment = end - at >= 2 && (at === 0 || glob[at - 1] === "/") && (end === glob.length || glob[end] === "/");
       // "**/" also stands for no directory at all: then the slash goes too.
-      steps.push(wholeSegment ? { kind: "globstar", skip: glob[end] === "/" ? 1 : 0 } : { kind: "star" });
+      if (wholeSegment && glob[end] === "/") steps.push({ kind: "optional" });
+      steps.push({ kind: wholeSegment ? "globstar" : "star" });
       at = end;
     } else if (byte === "?") {
       steps.push({ kind: "class", test: () => true });
@@ -98,7 +101,7 @@ function parseClass(glob: ByteString, start: number): { test: (byte: ByteString)
 
 /** Walks the steps as a set of states; `marks` says in which round a state was reached last. */
 function matcher(steps: readonly Step[]): (name: ByteString) => boolean {
-  const marks = new Uint32Array(steps.length + 1);
+  const marks = new Float64Array(steps.length + 1);
   let round = 0;
   let states: number[] = [];
 
@@ -107,18 +110,13 @@ function matcher(steps: readonly Step[]): (name: ByteString) => boolean {
     for (let state = at; marks[state] !== round; state++) {
       marks[state] = round;
       states.push(state);
-      const step = steps[state];
-      if (step?.kind === "globstar" && step.skip > 0) reach(state + 1 + step.skip);
-      if (step?.kind !== "star" && step?.kind !== "globstar") return;
+      const kind = steps[state]?.kind;
+      if (kind === "optional") reach(state + 3);
+      if (kind === undefined || kind === "byte" || kind === "class") return;
     }
   };
 
   return (name) => {
-    // Rounds never meet marks of an earlier name.
-    if (round + name.length + 1 >= 2 ** 32) {
-      marks.fill(0);
-      round = 0;
-    }
     round++;
     states = [];
     reach(0);
