@@ -33,10 +33,12 @@ export interface Config {
   readonly readyFile: string | undefined;
   readonly insecure: boolean;
   readonly cluster: {
-    readonly replicas: number;
+    /** Undefined: what the cluster uses, 1 for a first node. */
+    readonly replicas: number | undefined;
     readonly weight: number;
     readonly zone: string;
-    readonly hashSeed: bigint;
+    /** Undefined: what the cluster uses, 0 for a first node. */
+    readonly hashSeed: bigint | undefined;
     readonly label: string;
     readonly requireId: boolean;
     readonly gossipPreset: "lan" | "wan" | "local";

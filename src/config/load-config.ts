@@ -45,10 +45,10 @@ function build(merged: Merged, cwd: string): LoadedConfig {
     readyFile: path("ready_file"),
     insecure: value("insecure"),
     cluster: {
-      replicas: value("cluster.replicas"),
+      replicas: isExplicit(merged, "cluster.replicas") ? value("cluster.replicas") : undefined,
       weight: value("cluster.weight"),
       zone: value("cluster.zone") ?? "",
-      hashSeed: value("cluster.hash_seed"),
+      hashSeed: isExplicit(merged, "cluster.hash_seed") ? value("cluster.hash_seed") : undefined,
       label: value("cluster.label") ?? "",
       requireId: value("cluster.require_id"),
       gossipPreset: value("cluster.gossip_preset"),

@@ -46,6 +46,39 @@ export async function askPeer(target: JoinAddress, deps: AskPeersDeps, signal: A
   throw failure;
 }
 
+/** A member of another cluster is no peer. Errors: `cluster_mismatch` with both ids. */
+export function checkCluster(answer: PeerAnswer, target: JoinAddress, clusterId: string): void {
+  if (answer.clusterId === clusterId) return;
+  throw new CodedError("cluster_mismatch", "the join address belongs to another cluster", {
+    target: target.text,
+    theirs: answer.clusterId,
+    ours: clusterId,
+  });
+}
+
+/**
+ * Asks all targets at once and once: what the first of them answers that does, undefined where none does.
+ * Errors: `cluster_mismatch` where one belongs to another cluster.
+ */
+export async function askOnce(
+  targets: readonly JoinAddress[],
+  clusterId: string,
+  deps: AskPeersDeps,
+  signal: AbortSignal,
+): Promise<PeerAnswer | undefined> {
+  const answers = await Promise.all(
+    targets.map(async (target) => {
+      const answer = await askPeer(target, deps, signal).catch((error: unknown) => {
+        signal.throwIfAborted();
+        deps.logger.warn("a join address does not answer", { target: target.text, error });
+      });
+      if (answer) checkCluster(answer, target, clusterId);
+      return answer;
+    }),
+  );
+  return answers.find((answer) => answer !== undefined);
+}
+
 async function askMembers(addresses: readonly string[], deps: AskPeersDeps, signal: AbortSignal): Promise<PeerAnswer> {
   let failure: unknown = new CodedError("node_unavailable", "the gossip address knows no node of this kind");
   for (const address of shuffle(deps.random, [...addresses]).slice(0, maxAddressesPerTarget)) {

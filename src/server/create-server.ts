@@ -73,7 +73,7 @@ async function assemble(config: Config, base: Base): Promise<GitalyServer> {
   const git = closing.use("git", await createGit({ binPath: config.git.binPath }, { ...parts, logger: nodeLogger }), disposeAsync);
 
   const status = new NodeStatus();
-  const views = new MemberViews(name, { replicas: config.cluster.replicas, hashSeed: config.cluster.hashSeed });
+  const views = new MemberViews(name);
   const storage: NodeParts["storage"] = new Late("storage");
   const cache: NodeParts["cache"] = new Late("cache");
   const catalog = new LateCatalog();

@@ -1,7 +1,7 @@
 import { CodedError } from "../base/index.ts";
 import type { JoinAddress } from "../config/index.ts";
 import type { Counter } from "../observability/index.ts";
-import { type AskPeersDeps, askPeer, type PeerAnswer } from "./ask-peers.ts";
+import { type AskPeersDeps, askPeer, checkCluster } from "./ask-peers.ts";
 import { BackOff } from "./back-off.ts";
 
 export interface JoinLoopDeps extends AskPeersDeps {
@@ -25,16 +25,10 @@ export class JoinLoop {
   readonly #targets: readonly JoinAddress[];
   readonly #deps: JoinLoopDeps;
   readonly #reached = new Set<JoinAddress>();
-  #lastAnswer: PeerAnswer | undefined;
 
   constructor(targets: readonly JoinAddress[], deps: JoinLoopDeps) {
     this.#targets = targets;
     this.#deps = deps;
-  }
-
-  /** What the last member of this cluster answered. */
-  get lastAnswer(): PeerAnswer | undefined {
-    return this.#lastAnswer;
   }
 
   /**
@@ -64,14 +58,7 @@ export class JoinLoop {
     const { clusterId, logger, self } = this.#deps;
     try {
       const answer = await askPeer(target, this.#deps, signal);
-      if (answer.clusterId !== clusterId) {
-        throw new CodedError("cluster_mismatch", "the join address belongs to another cluster", {
-          target: target.text,
-          theirs: answer.clusterId,
-          ours: clusterId,
-        });
-      }
-      if (answer.node !== self) this.#lastAnswer = answer;
+      checkCluster(answer, target, clusterId);
       // A target may be this very node under another name.
       if (answer.node !== self && (await this.#deps.join(answer.gossipAddresses, signal)) === 0) return;
       this.#reached.add(target);

@@ -17,6 +17,9 @@ export interface RingSettings {
   readonly hashSeed: bigint;
 }
 
+/** What a first node uses unless told. */
+export const defaultRing: RingSettings = { replicas: 1, hashSeed: 0n };
+
 const statusOf = { suspect: "suspect", dead: "failed", left: "left" } as const;
 
 /** The picture that requests read, made from what gossip knows. Only nodes that are ready own repositories, suspects among them included. */
@@ -52,7 +55,7 @@ export class MemberViews {
   #current: MemberView;
   readonly #listeners = new Set<() => void>();
 
-  constructor(self: string, settings: RingSettings) {
+  constructor(self: string, settings: RingSettings = defaultRing) {
     this.#current = toMemberView(self, [], settings);
   }
 

@@ -4,6 +4,7 @@ import type { Config, JoinAddress } from "../config/index.ts";
 import type { Logger, MetricsRegistry } from "../observability/index.ts";
 import type { BootstrapResponse } from "../proto/gen/gitaly_gossip/v1/BootstrapResponse.ts";
 import { createRepositoryStorage, openObjectStore, type RepositoryStorage, redactStoreUrl } from "../storage/index.ts";
+import { type AskPeersDeps, askOnce, type PeerAnswer } from "./ask-peers.ts";
 import { type CloseStack, disposeAsync } from "./close-stack.ts";
 import { markDataDir } from "./cluster-id-file.ts";
 import type { GitalyServer } from "./gitaly-server.ts";
@@ -13,7 +14,7 @@ import type { Late } from "./late.ts";
 import type { LateCatalog } from "./late-catalog.ts";
 import { type Listeners, wantedAddress } from "./listeners.ts";
 import { type ClusterPlace, databaseOf, locateCluster } from "./locate-cluster.ts";
-import type { MemberViews, RingSettings } from "./member-view.ts";
+import { defaultRing, type MemberViews, type RingSettings } from "./member-view.ts";
 import { Membership } from "./membership.ts";
 import type { NodeStatus } from "./node-status.ts";
 import { type DatabasePlace, describeDatabase, openDatabase, withoutUserInfo } from "./open-database.ts";
@@ -159,25 +160,36 @@ export class RunningNode implements GitalyServer {
       disposeAsync,
     );
     onWaiting("the other members");
-    const joins = await this.#join(place, clusterId, calls, signal);
+    const answer = await askOnce(targets, clusterId, { ...calls }, signal);
+    const loop = await this.#join(place, answer, clusterId, calls, signal);
 
     this.#parts.storage.set(storage);
     this.#parts.cache.set(cache);
     this.#place = place;
     this.#clusterId = clusterId;
-    this.#database = await this.#findDatabase(place, joins);
+    this.#database = this.#databasePlace(place, answer);
     this.#background.push(
       openDatabase(this.#database, this.#parts.catalog, { ...parts, closing }),
-      joins.loop.run(signal).catch((error) => this.#fail(error)),
+      loop.run(signal).catch((error) => this.#fail(error)),
     );
     this.#becomeReady();
   }
 
   /** Enters gossip, `warming`, and tries each join target once, so that a name or cluster that is wrong ends the start. */
-  async #join(place: ClusterPlace, clusterId: string, calls: ReturnType<typeof peerCalls>, signal: AbortSignal) {
+  async #join(
+    place: ClusterPlace,
+    answer: PeerAnswer | undefined,
+    clusterId: string,
+    calls: AskPeersDeps,
+    signal: AbortSignal,
+  ): Promise<JoinLoop> {
     const { clock, random, logger, metrics, closing, name, targets, listeners, views, keptPorts, avoidPorts } = this.#parts;
     const { cluster } = this.#config;
-    const ring: RingSettings = { replicas: place.replicas ?? cluster.replicas, hashSeed: place.hashSeed ?? cluster.hashSeed };
+    const told = answer && { replicas: answer.replicas, hashSeed: BigInt(answer.hashSeed) };
+    const ring: RingSettings = {
+      replicas: cluster.replicas ?? place.replicas ?? told?.replicas ?? defaultRing.replicas,
+      hashSeed: cluster.hashSeed ?? place.hashSeed ?? told?.hashSeed ?? defaultRing.hashSeed,
+    };
     const membership = await Membership.start(
       {
         name,
@@ -208,15 +220,16 @@ export class RunningNode implements GitalyServer {
     });
     if (place.gossipAddresses.length > 0) await membership.join(place.gossipAddresses, signal);
     await loop.round(true, signal);
-    return { loop };
+    return loop;
   }
 
   /** The configured database, the one the members use, or an embedded one of this node's own. */
-  async #findDatabase(place: ClusterPlace, joins: { readonly loop: JoinLoop }): Promise<DatabasePlace> {
+  #databasePlace(place: ClusterPlace, answer: PeerAnswer | undefined): DatabasePlace {
     const { url, replicas } = this.#config.database;
     if (url !== undefined) return { kind: "urls", primary: url, replicas };
-    const told = place.database ?? (joins.loop.lastAnswer && databaseOf(joins.loop.lastAnswer));
-    return told && (told.kind !== "none" || place.database !== undefined) ? told : { kind: "embedded", directory: this.#parts.dataDir };
+    if (place.database) return place.database;
+    const told = answer && databaseOf(answer);
+    return told && told.kind !== "none" ? told : { kind: "embedded", directory: this.#parts.dataDir };
   }
 
   #becomeReady(): void {
