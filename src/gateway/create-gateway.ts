@@ -36,7 +36,8 @@ class HttpGateway implements Gateway {
       // A push may take as long as it takes; a client that stops sending is found by the handler's own timer.
       requestTimeout: 0,
       keepAliveTimeout: options.keepAliveTimeoutMs,
-      http: { maxHeaderSize: options.maxHeaderBytes },
+      // TCP finds peers that vanished while they waited for us, when no timer of ours runs.
+      http: { maxHeaderSize: options.maxHeaderBytes, keepAlive: true, keepAliveInitialDelay: 60_000 },
       bodyLimit: Number.MAX_SAFE_INTEGER,
       exposeHeadRoutes: false,
       rewriteUrl: (request) => (looksLikeGit(request.url ?? "") ? gitRoute : (request.url ?? "/")),
