@@ -88,7 +88,7 @@ test("a write that a node refuses before it starts goes to the next node", async
 test("a write that is sent and never answered has an unknown outcome; a read is asked elsewhere", async () => {
   await using mute = await startRawServer({ "gitaly.RepositoryService": { CreateRepository: () => {}, RepositoryExists: () => {} } });
   await using cluster = await startRpcNodes(1, toyServices);
-  await using client = new GitalyClient({ addresses: [mute.address, cluster.nodes[0]?.address ?? ""], answerTimeoutMs: 100 });
+  await using client = new GitalyClient({ addresses: [mute.address, cluster.nodes[0]?.address ?? ""], answerTimeoutMs: 1000 });
   expect((await failureOf(client.repository.createRepository({ repository }))).code).toBe("outcome_unknown");
   expect(await client.repository.repositoryExists({ repository })).toEqual({ exists: true });
   expect(cluster.nodes[0]?.handled).toEqual(["RepositoryExists"]);

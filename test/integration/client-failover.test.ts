@@ -37,7 +37,7 @@ test("where the first owner has just died, the second one gets the call", async 
   const started = performance.now();
   expect((await client.ref.findDefaultBranchName({ repository })).name.toString()).toBe("n2");
   await client.repository.createRepository({ repository });
-  expect(performance.now() - started).toBeLessThan(2000);
+  expect(performance.now() - started).toBeLessThan(5000);
   expect(n2?.handled).toEqual(["FindDefaultBranchName", "CreateRepository"]);
 });
 
@@ -57,7 +57,7 @@ test("an owner that accepts connections and stays silent is passed over", async 
   if (!n2 || !n3) throw new Error("three nodes");
   const repository = repositoryAt(cluster.pathOwnedBy("n1", "n2"));
   n3.view = { ...n3.view, members: [memberOf("n1", await startSilentPeer()), memberOf("n2", n2.address)] };
-  await using client = new GitalyClient({ addresses: n3.address, connectTimeoutMs: 200 });
+  await using client = new GitalyClient({ addresses: n3.address, connectTimeoutMs: 1000 });
   expect((await client.ref.findDefaultBranchName({ repository })).name.toString()).toBe("n2");
 });
 
