@@ -40,7 +40,7 @@ const rules: Readonly<Record<GitCommand, CommandRule>> = {
   "upload-pack": {
     flags: ["--stateless-rpc", "--strict"],
     path: "after end-of-options",
-    config: { "uploadpack.allowFilter": "true", "uploadpack.allowAnySHA1InWant": "true", "uploadpack.advertiseObjectInfo": "true" },
+    config: { "uploadpack.allowFilter": "true", "uploadpack.allowAnySHA1InWant": "true", "transfer.advertiseObjectInfo": "true" },
   },
 };
 

@@ -54,13 +54,13 @@ export async function createGit(options: Partial<GitOptions>, deps: GitDeps): Pr
   const logger = deps.logger.child({ part: "git" });
   const { clock, metrics } = deps;
   const spawner = createSpawner(all, logger);
+  const dir = await mkdtemp(join(tmpdir(), "gitaly-git-"));
   try {
     const gate = new ProcessGate(all, { clock, metrics, spawner });
     const version = await readGitVersion(gate, all.binPath, neverAborted);
-    const dir = await mkdtemp(join(tmpdir(), "gitaly-git-"));
     const pool = new CatfilePool({ maxProcesses: all.maxCatfileProcesses, idleMs: all.catfileIdleMs, dir }, { clock, metrics, gate });
     await pool.prepare();
-    const uploadPack = new UploadPack(all, { gate, logger });
+    const uploadPack = new UploadPack(all, gate);
     const receivePack = new ReceivePack(all, { clock, logger, gate, pool, fsckTakesSeverities: isAtLeast(version, [2, 44]) });
     const objects = new ObjectReader(all, pool);
     const agent = `git/${version}`;
@@ -79,6 +79,7 @@ export async function createGit(options: Partial<GitOptions>, deps: GitDeps): Pr
     };
   } catch (error) {
     await spawner[Symbol.asyncDispose]();
+    await rm(dir, { recursive: true, force: true });
     throw error;
   }
 }

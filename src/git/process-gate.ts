@@ -131,7 +131,9 @@ class GatedChild implements GitChild {
     this.#deps = deps;
     this.stdin = child.stdin;
     this.stdout = child.stdout;
-    this.exited = child.exited;
+    this.exited = child.exited.then((exit) =>
+      deps.deadline && isPast(deps.deadline) ? { ...exit, code: undefined, problem: "deadline passed" } : exit,
+    );
     void child.exited.then(() => {
       this.#gone = true;
       signal.removeEventListener("abort", this.#onAbort);
@@ -163,6 +165,11 @@ class GatedChild implements GitChild {
     later(this.#options.termAfterMs, "terminate");
     later(this.#options.killAfterMs, "kill");
   }
+}
+
+/** True where the deadline itself ended the work, and not the caller. */
+function isPast({ signal }: Deadline): boolean {
+  return signal.aborted && CodedError.is(signal.reason, "deadline_exceeded");
 }
 
 /** The error for a child that failed; `command` and its last words go into the fields. */

@@ -2,7 +2,7 @@ import { type Clock, CodedError, displayText } from "../base/index.ts";
 import type { Logger } from "../observability/index.ts";
 import type { CatfilePool } from "./catfile-pool.ts";
 import { Connectivity } from "./connectivity.ts";
-import type { CommandResult, PushCommand, ReceivePackOptions } from "./git.ts";
+import type { CommandResult, PushCommand, ReceivedPack, ReceivePackOptions } from "./git.ts";
 import type { Outbox } from "./outbox.ts";
 import type { ProcessGate } from "./process-gate.ts";
 import type { PushBody } from "./push-body.ts";
@@ -10,7 +10,7 @@ import { isZeroOid, type PlannedChange, planPush, spreadRefusals } from "./push-
 import { progressFilter } from "./push-progress.ts";
 import type { PushOutcome } from "./push-report.ts";
 import type { PushRequest } from "./push-request.ts";
-import { type IndexedPack, Quarantine } from "./quarantine.ts";
+import { Quarantine } from "./quarantine.ts";
 import type { RepositoryView } from "./repository-view.ts";
 import { inspectTips } from "./tips.ts";
 
@@ -63,18 +63,18 @@ export class Push {
       return this.#allRefused(`object format ${objectFormat} does not fit a ${this.#view.objectFormat} repository`);
     }
     this.#warnOfNoops();
-    let indexed: IndexedPack | undefined;
+    let pack: ReceivedPack | undefined;
     try {
-      indexed = await this.#takePack(body);
+      pack = await this.#takePack(body);
     } catch (error) {
       const problem = unpackProblem(error);
       if (problem === undefined) throw error;
       await body.drain(this.#limits.maxPackBytes);
       return this.#allRefused(problem);
     }
-    const peeled = await this.#judge(indexed);
+    const peeled = await this.#judge(pack);
     spreadRefusals(this.#changes, this.#request.capabilities.has("atomic"));
-    await this.#publish(indexed, peeled);
+    await this.#publish(pack, peeled);
     return { unpackError: undefined, refs: this.#changes.map(({ ref, refusal }) => ({ ref, reason: refusal })) };
   }
 
@@ -93,7 +93,7 @@ export class Push {
   }
 
   /** Undefined where the push brings no objects, or none that anybody wants. */
-  async #takePack(body: PushBody): Promise<IndexedPack | undefined> {
+  async #takePack(body: PushBody): Promise<ReceivedPack | undefined> {
     const { maxPackBytes } = this.#limits;
     if (!this.#changes.some((change) => !change.isDelete) || !this.#live.some((change) => !change.isDelete)) {
       await body.drain(maxPackBytes);
@@ -107,13 +107,13 @@ export class Push {
     }
     const quiet = this.#request.capabilities.has("quiet") || !this.#request.capabilities.has("side-band-64k");
     const quarantine = await this.#quarantine();
-    const indexed = await quarantine.indexPack(body, {
+    const pack = await quarantine.indexPack(body, {
       maxPackBytes,
       onStderr: quiet ? undefined : progressFilter(this.#outbox),
       signal: this.#options.signal,
     });
     await body.drain(maxPackBytes);
-    return indexed;
+    return pack;
   }
 
   async #quarantine(): Promise<Quarantine> {
@@ -122,7 +122,7 @@ export class Push {
   }
 
   /** Refuses the commands whose objects are not right; answers what new annotated tags lead to. */
-  async #judge(indexed: IndexedPack | undefined): Promise<ReadonlyMap<string, string>> {
+  async #judge(pack: ReceivedPack | undefined): Promise<ReadonlyMap<string, string>> {
     const { signal } = this.#options;
     const peeled = new Map<string, string>();
     const wanted = this.#live.filter((change) => !change.isDelete);
@@ -131,7 +131,7 @@ export class Push {
     await quarantine.prepare();
     const { directories } = quarantine;
     const oids = new Set(wanted.map((change) => change.newOid));
-    const tips = await inspectTips(this.#view, { directories, pack: indexed?.pack }, oids, this.#deps, signal);
+    const tips = await inspectTips(this.#view, { directories, pack }, oids, this.#deps, signal);
     const missing = await this.#missingReason();
     for (const change of wanted) {
       const tip = tips.get(change.newOid);
@@ -158,7 +158,7 @@ export class Push {
     return known ? "missing necessary objects" : "shallow update not allowed";
   }
 
-  async #publish(indexed: IndexedPack | undefined, peeled: ReadonlyMap<string, string>): Promise<void> {
+  async #publish(pack: ReceivedPack | undefined, peeled: ReadonlyMap<string, string>): Promise<void> {
     const { signal } = this.#options;
     const live = this.#live;
     if (live.length === 0) return;
@@ -174,7 +174,7 @@ export class Push {
         {
           commands,
           atomic: capabilities.has("atomic"),
-          pack: bringsObjects ? indexed?.pack : undefined,
+          pack: bringsObjects ? pack : undefined,
           ...(pushOptions.length > 0 ? { pushOptions } : {}),
         },
         signal,

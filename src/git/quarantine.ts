@@ -9,12 +9,6 @@ import { gitFailed, type ProcessGate } from "./process-gate.ts";
 import type { RepositorySnapshot } from "./repository-view.ts";
 import type { ChildExit } from "./spawner.ts";
 
-/** A pack that is on disk, and whether everything its objects name is there too. */
-export interface IndexedPack {
-  readonly pack: ReceivedPack;
-  readonly linked: boolean;
-}
-
 export interface QuarantineDeps {
   readonly gate: ProcessGate;
   /** Whether `index-pack --fsck-objects` takes severities. */
@@ -46,14 +40,14 @@ export class Quarantine {
   }
 
   /** Indexes and checks the pack that `source` brings. Errors: `git_failed` where the pack is not sound; whatever the source throws. */
-  async indexPack(source: AsyncIterator<Uint8Array>, options: IndexPackOptions): Promise<IndexedPack> {
+  async indexPack(source: AsyncIterator<Uint8Array>, options: IndexPackOptions): Promise<ReceivedPack> {
     await this.prepare();
     const exit = await this.#indexStream(source, options);
-    if (exit.code === 0) return { pack: await this.#received(), linked: true };
+    if (exit.code === 0) return await this.#received();
     const complete = exit.code === undefined ? undefined : await this.#keptPack();
     // A pack that lacks an object may still be right for some of its refs: look again without that check, then judge ref by ref.
     if (complete === undefined || !(await this.#indexFile(complete, options.signal))) throw gitFailed("index-pack", exit);
-    return { pack: await this.#received(), linked: false };
+    return await this.#received();
   }
 
   async #indexStream(source: AsyncIterator<Uint8Array>, options: IndexPackOptions): Promise<ChildExit> {

@@ -71,8 +71,7 @@ function capabilitiesV2(view: RepositoryView, agent: string): string {
   return `${lines.map((line) => encodePkt(`${line}\n`).toString("latin1")).join("")}0000`;
 }
 
-/** The id that stands for "no object". */
-export function zeroOid(objectFormat: RepositoryView["objectFormat"]): string {
+function zeroOid(objectFormat: RepositoryView["objectFormat"]): string {
   return "0".repeat(oidLength(objectFormat));
 }
 

@@ -1,5 +1,4 @@
 import { CodedError } from "../base/index.ts";
-import type { Logger } from "../observability/index.ts";
 import { abortOnReturn } from "./abort-on-return.ts";
 import { feed } from "./feed.ts";
 import type { UploadPackOptions } from "./git.ts";
@@ -18,19 +17,14 @@ export interface UploadPackLimits {
   readonly maxRequestBytes: number;
 }
 
-export interface UploadPackDeps {
-  readonly gate: ProcessGate;
-  readonly logger: Logger;
-}
-
 /** One stateless request of git-upload-pack. */
 export class UploadPack {
   readonly #limits: UploadPackLimits;
-  readonly #deps: UploadPackDeps;
+  readonly #gate: ProcessGate;
 
-  constructor(limits: UploadPackLimits, deps: UploadPackDeps) {
+  constructor(limits: UploadPackLimits, gate: ProcessGate) {
     this.#limits = limits;
-    this.#deps = deps;
+    this.#gate = gate;
   }
 
   serve(view: RepositoryView, body: AsyncIterable<Uint8Array>, options: UploadPackOptions): AsyncIterable<Uint8Array> {
@@ -78,7 +72,7 @@ export class UploadPack {
     const directories = await view.snapshot(signal);
     const version = protocolVersion(gitProtocol);
     const conversation = new Conversation(version);
-    await using child = await this.#deps.gate.start(
+    await using child = await this.#gate.start(
       {
         command: "upload-pack",
         flags: ["--stateless-rpc", "--strict"],

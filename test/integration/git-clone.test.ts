@@ -295,3 +295,28 @@ esac
     },
   };
 }
+
+test("sizes of objects are told by version 2's object-info", async () => {
+  await using fixture = await bigFixture(1234);
+  const body = (async function* () {
+    yield encodePkt("command=object-info\n");
+    yield Buffer.from("0001");
+    yield encodePkt("size\n");
+    yield encodePkt(`oid ${fixture.tip}\n`);
+    yield flushPkt;
+  })();
+  const answer = await collect(git.uploadPack(fixture.view(), body, { gitProtocol: "version=2", signal: neverAborted }));
+  expect(answer.toString()).toMatch(new RegExp(`size\\n?.*${fixture.tip} [0-9]+`, "s"));
+});
+
+test("ls-refs with an argument that nobody knows is refused in the protocol's own words", async () => {
+  await using fixture = await bigFixture(10);
+  const body = (async function* () {
+    yield encodePkt("command=ls-refs\n");
+    yield Buffer.from("0001");
+    yield encodePkt("frobnicate\n");
+    yield flushPkt;
+  })();
+  const answer = await collect(git.uploadPack(fixture.view(), body, { gitProtocol: "version=2", signal: neverAborted }));
+  expect(answer).toEqual(encodePkt("ERR unexpected line: 'frobnicate'"));
+});

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { CodedError, neverAborted } from "../../src/base/index.ts";
 import type { CheckedPush, CommandResult, Git, PublishPush } from "../../src/git/index.ts";
 import { encodePkt, flushPkt, PktReader } from "../../src/git/pkt-line.ts";
+import { createMetrics } from "../../src/observability/index.ts";
 import { GitFixture } from "../support/git-fixture.ts";
 import { eventually, processesMentioning } from "../support/git-fixture-processes.ts";
 import { startGit } from "../support/git-fixture-start.ts";
@@ -88,7 +89,29 @@ async function packOf(repo: TempRepo, ...oids: string[]): Promise<Buffer> {
   return await readFile(join(repo.dir, name));
 }
 
-test("a push makes a branch with two children, and can be cloned", async () => {
+test.each(["auto", "direct"] as const)("a push takes two children (spawner: %s)", async (spawner) => {
+  const metrics = createMetrics();
+  const counted = await startGit({ spawner }, metrics);
+  await using fixture = await GitFixture.create();
+  await using front = await GitHttpFront.start(counted, fixture);
+  await using work = await TempRepo.create();
+  for (let i = 0; i < 3; i++) {
+    await work.commit("a.txt", `${i}\n`);
+    await work.git("push", "-q", front.url, "main");
+  }
+  await using clone = await TempRepo.create({ init: false });
+  await clone.git("clone", "-q", front.url, ".");
+  await counted[Symbol.asyncDispose]();
+  const lines = (await metrics.expose()).split("\n").filter((line) => line.startsWith("gitaly_cluster_git_commands_total{"));
+  expect(Object.fromEntries(lines.map((line) => [/"(.*)"/.exec(line)?.[1], Number(line.split(" ")[1])]))).toEqual({
+    version: 1,
+    "index-pack": 3,
+    "rev-list": 3,
+    "upload-pack": 1,
+  });
+});
+
+test("a push makes a branch that can be cloned", async () => {
   await using b = await bench();
   expect(b.fixture.refs.get("refs/heads/main")?.oid).toBe(b.tip);
   expect(b.fixture.pushes[0]?.pack).toMatchObject({ objectCount: 3 });
@@ -185,6 +208,18 @@ test("a thousand refs are pushed at once, and deleted at once", async () => {
   expect(b.fixture.refs.size).toBe(1001);
   await b.work.git("push", "-q", "origin", ...specs.map((spec) => spec.replace("main", "")));
   expect(b.fixture.refs.size).toBe(1);
+});
+
+test("pushes at once to refs of their own all land, and of those to one ref exactly one", async () => {
+  await using b = await bench();
+  const pack = await packOf(b.work, b.tip);
+  const distinct = Array.from({ length: 30 }, (_, i) => rawPush(b.fixture, { commands: [`${zero} ${b.tip} refs/heads/own/${i}`], pack }));
+  for (const lines of await Promise.all(distinct)) expect(lines[0]).toBe("unpack ok");
+  expect(b.fixture.refs.size).toBe(31);
+  const same = Array.from({ length: 8 }, () => rawPush(b.fixture, { commands: [`${zero} ${b.tip} refs/heads/same`], pack }));
+  const answers = (await Promise.all(same)).map((lines) => lines[1]);
+  expect(answers.filter((line) => line === "ok refs/heads/same")).toHaveLength(1);
+  expect(answers.filter((line) => line === "ng refs/heads/same stale info")).toHaveLength(7);
 });
 
 test("names that are not UTF-8 are kept as bytes", async () => {
