@@ -8,6 +8,7 @@ import type { ClusterGuard } from "./cluster-guard.ts";
 import type { PacketMessage, PushNodeState, Source } from "./codec/message.ts";
 import type { Envelope } from "./codec/packet.ts";
 import { encodePacketMessage } from "./codec/packet-message.ts";
+import { EventHub } from "./event-hub.ts";
 import { type GossipMetrics, gossipMetrics } from "./gossip-metrics.ts";
 import { Joiner } from "./joiner.ts";
 import type { Member, PeerView } from "./member.ts";
@@ -66,7 +67,7 @@ export class GossipMember implements Member {
   readonly #rejoiner: Rejoiner;
   readonly #warnings: PathWarnings;
   readonly #gossipOrder: RoundRobin;
-  readonly #listeners = new Set<(event: MemberEvent) => void>();
+  readonly #events: EventHub;
   readonly #life = sharedAbortController();
   readonly #gossiping: Promise<void>;
   /** Probing, full exchanges and rejoining: what a member does that has not left. */
@@ -89,6 +90,7 @@ export class GossipMember implements Member {
       queueLength: () => this.#queue.size,
       healthScore: () => this.#awareness.score,
     });
+    this.#events = new EventHub({ counter: this.#metrics.events, logger: deps.logger });
     const clusterSize = () => this.#state.nodes.length;
     this.#io = new PacketIo({ ...tuning, envelope }, { transport, random, queue: this.#queue, metrics: this.#metrics, clusterSize });
     this.#acks = new Acks(random);
@@ -114,7 +116,7 @@ export class GossipMember implements Member {
         source,
         pingNumber: () => this.#acks.number(),
         merge: (nodes) => this.#apply({ type: "merge", nodes }),
-        onUserMessage: (payload) => this.#emit({ type: "message", payload }),
+        onUserMessage: (payload) => this.#events.emit({ type: "message", payload }),
       },
     );
     const succeed = (incarnation: number) => this.#apply({ type: "succeed", incarnation });
@@ -183,8 +185,7 @@ export class GossipMember implements Member {
   }
 
   subscribe(listener: (event: MemberEvent) => void): Disposable {
-    this.#listeners.add(listener);
-    return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
+    return this.#events.subscribe(listener);
   }
 
   async queryMembers(address: GossipAddress, signal: AbortSignal): Promise<PeerView> {
@@ -326,7 +327,7 @@ export class GossipMember implements Member {
       case "nack":
         return this.#acks.nack(message.seqNo);
       case "user":
-        return this.#emit({ type: "message", payload: message.payload });
+        return this.#events.emit({ type: "message", payload: message.payload });
       default:
         return this.#apply(message);
     }
@@ -337,7 +338,7 @@ export class GossipMember implements Member {
     const effects = this.#state.apply(event, this.#deps.clock.monotonic());
     for (const effect of effects) this.#perform(effect);
     // Listeners come last: they see the new view and may call back.
-    for (const effect of effects) if (effect.kind === "event") this.#emit(effect.event);
+    for (const effect of effects) if (effect.kind === "event") this.#events.emit(effect.event);
   }
 
   #perform(effect: Effect) {
@@ -362,24 +363,6 @@ export class GossipMember implements Member {
         return this.#metrics.dropped.add(1, { reason: effect.reason });
       case "event":
         return;
-    }
-  }
-
-  #emit(event: MemberEvent): void {
-    this.#metrics.events.add(1, { type: event.type });
-    if (event.type === "conflict") {
-      const fields = { name: event.member.name, kept: formatAddress(event.member), other: event.other, lost: event.lost };
-      this.#deps.logger.error("two live nodes use one name", fields);
-    } else if (event.type !== "message") {
-      const { member, from, reason } = event;
-      this.#deps.logger.info(`gossip member ${event.type}`, { member: member.name, address: formatAddress(member), from, reason });
-    }
-    for (const listener of [...this.#listeners]) {
-      try {
-        listener(event);
-      } catch (error) {
-        this.#deps.logger.error("a gossip listener failed", { error });
-      }
     }
   }
 

@@ -30,7 +30,7 @@ interface Suspicion {
   readonly confirmedBy: Set<string>;
 }
 
-export type Claim = AliveMessage | SuspectMessage | DeadMessage;
+type Claim = AliveMessage | SuspectMessage | DeadMessage;
 
 export type StateEvent =
   | Claim

@@ -12,7 +12,7 @@ export interface ScenarioResult {
 }
 
 /** Time within which all views must be right once faults stop. */
-export const convergenceBoundMs = 180_000;
+const convergenceBoundMs = 180_000;
 
 export const scenarios = {
   /** Joins one after the other, nothing else. */

@@ -80,12 +80,12 @@ export interface AliveMessage {
   readonly versions: Uint8Array;
 }
 
-export interface UserMessage {
+interface UserMessage {
   readonly type: "user";
   readonly payload: Uint8Array;
 }
 
-export interface ErrorMessage {
+interface ErrorMessage {
   readonly type: "error";
   readonly error: string;
 }
