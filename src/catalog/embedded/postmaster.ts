@@ -1,7 +1,7 @@
 import { link, open, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
-import { type Clock, CodedError, type Random } from "../../base/index.ts";
+import { type Clock, CodedError, type Random, startDeadline } from "../../base/index.ts";
 import type { Logger } from "../../observability/index.ts";
 import { ensureDataDirectory } from "./data-directory.ts";
 import { type Layout, readPostmaster } from "./layout.ts";
@@ -70,10 +70,18 @@ async function removeStale(layout: Layout, pid: number): Promise<void> {
   }
 }
 
+const stopTimeoutMs = 30_000;
+
 /** Stops the server and waits until it is gone. */
-export async function stopServer(layout: Layout, deps: Pick<PostmasterDeps, "runner" | "logger">): Promise<void> {
-  const result = await deps.runner.run("pg_ctl", ["-D", layout.data, "-m", "fast", "-w", "-t", "30", "stop"]);
-  if (result.code !== 0) deps.logger.warn("embedded database did not stop", { output: result.output });
+export async function stopServer(layout: Layout, deps: PostmasterDeps): Promise<void> {
+  const postmaster = await readPostmaster(layout);
+  if (!postmaster) return;
+  const result = await deps.runner.run("pg_ctl", ["-D", layout.data, "-m", "fast", "-W", "stop"]);
+  if (result.code !== 0) deps.logger.warn("embedded database could not be told to stop", { output: result.output });
+  using deadline = startDeadline(deps.clock, stopTimeoutMs);
+  // pg_ctl would wait for the pid file to go, which the next server may have written by then.
+  while ((await isOurs(layout, postmaster.pid)) && !deadline.signal.aborted) await deps.clock.sleep(20, deadline.signal).catch(() => {});
+  if (deadline.signal.aborted) deps.logger.warn("embedded database did not stop", { pid: postmaster.pid });
 }
 
 async function start(layout: Layout, { runner }: PostmasterDeps): Promise<string> {
