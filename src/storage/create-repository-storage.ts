@@ -1,4 +1,3 @@
-import { setMaxListeners } from "node:events";
 import {
   type ByteString,
   type Clock,
@@ -79,8 +78,6 @@ class StoreRepositoryStorage implements ProbedRepositoryStorage {
     this.#reader = new GenerationReader(options, deps);
     this.#deps = { ...deps, reader: this.#reader };
     this.#refTables = new RefTables(options, deps);
-    // Every create and removal listens to it.
-    setMaxListeners(0, this.#closing.signal);
     const metrics = storageMetrics(deps.metrics);
     this.#publisher = new Publisher(options, { ...deps, reader: this.#reader, refTables: this.#refTables, metrics });
   }

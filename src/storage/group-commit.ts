@@ -176,11 +176,14 @@ export class GroupCommit {
   async #build({ base, members, table, merged }: Plan, signal: AbortSignal): Promise<{ record: SlotRecord; table: RefTable }> {
     // A fresh id for each slot: the one before is resolved, so nothing of it can come back under this one.
     const txid = randomHex(this.#deps.random, idByteCount);
-    const next = applyUpdates(table, merged.changes, base.objectFormat);
+    const prepared = members.length === 1 && merged.clean ? members[0]?.prepared : undefined;
+    const guessed = prepared?.baseDigest === base.digest ? prepared : undefined;
+    const next = guessed?.table ?? applyUpdates(table, merged.changes, base.objectFormat);
     const stored = next.size === 0 ? new Uint8Array() : next.toPackedRefs();
     const inline = stored.length <= this.#options.inlineRefTableBytes;
     const refTables: Artifact[] = [];
-    if (!inline) {
+    if (guessed) refTables.push(guessed.artifact);
+    else if (!inline) {
       const scope = { poolId: base.poolId, repoId: base.repoId, gcEpoch: base.gcEpoch, txid };
       refTables.push(await uploadBytes(this.#deps.store, scope, "refs", stored, signal));
     }

@@ -1,9 +1,9 @@
-import { setMaxListeners } from "node:events";
 import { abortable, CodedError, linkSignals, randomHex, sharedAbortController } from "../base/index.ts";
 import { uploadPack } from "./artifacts.ts";
 import type { Pack } from "./generation.ts";
 import { GroupCommit, type GroupCommitDeps, type GroupCommitOptions } from "./group-commit.ts";
 import { idByteCount } from "./keys.ts";
+import { type PreparedTable, prepareTable } from "./prepared-table.ts";
 import { PushMember } from "./push-member.ts";
 import type { PublishRequest, PublishResult } from "./repository-storage.ts";
 import { together } from "./together.ts";
@@ -32,8 +32,6 @@ export class Publisher implements AsyncDisposable {
   constructor(options: PublisherOptions, deps: GroupCommitDeps) {
     this.#options = options;
     this.#deps = deps;
-    // Every push listens to it.
-    setMaxListeners(0, this.#closing.signal);
   }
 
   async publish(request: PublishRequest, signal: AbortSignal): Promise<PublishResult> {
@@ -47,8 +45,8 @@ export class Publisher implements AsyncDisposable {
       });
     }
     using linked = linkSignals(signal, this.#closing.signal);
-    const packs = await this.#upload(request, linked.signal);
-    const member = new PushMember(request, packs, linked.signal);
+    const { packs, prepared } = await this.#upload(request, linked.signal);
+    const member = new PushMember(request, packs, prepared, linked.signal);
     const queue = this.#enqueue(request.path, member);
     try {
       return await abortable(member.verdict, linked.signal);
@@ -71,13 +69,19 @@ export class Publisher implements AsyncDisposable {
     await Promise.all([...this.#queues.values()].map(({ drained }) => drained));
   }
 
-  #upload({ base, packs }: PublishRequest, signal: AbortSignal): Promise<Pack[]> {
+  async #upload(request: PublishRequest, signal: AbortSignal): Promise<{ packs: Pack[]; prepared: PreparedTable | undefined }> {
     const { store, random } = this.#deps;
+    const { path, base } = request;
     const scope = { poolId: base.poolId, repoId: base.repoId, gcEpoch: base.gcEpoch, txid: randomHex(random, idByteCount) };
-    return together(
-      packs.map((pack) => (limited: AbortSignal) => uploadPack(store, scope, pack, limited)),
+    // Behind other pushes a guess at the refs would be wrong; without a pack it would save no time.
+    const guess = request.packs.length > 0 && !this.#queues.has(path);
+    const preparing = async (limited: AbortSignal) =>
+      guess ? await prepareTable(request, scope, this.#options, this.#deps, limited).catch(() => undefined) : undefined;
+    const [prepared, ...packs] = (await together<PreparedTable | Pack | undefined>(
+      [preparing, ...request.packs.map((pack) => (limited: AbortSignal) => uploadPack(store, scope, pack, limited))],
       signal,
-    );
+    )) as [PreparedTable | undefined, ...Pack[]];
+    return { packs, prepared };
   }
 
   #enqueue(path: string, member: PushMember): Queue {

@@ -1,6 +1,7 @@
 import { type ByteString, CodedError, linkSignals } from "../base/index.ts";
 import type { Generation, Pack } from "./generation.ts";
 import { artifactNames } from "./generation-artifacts.ts";
+import type { PreparedTable } from "./prepared-table.ts";
 import type { PublishRequest, PublishResult, RefResult } from "./repository-storage.ts";
 
 /** Epochs by which a transaction's uploads may be older than the generation that names them. */
@@ -10,6 +11,7 @@ const gcEpochSlack = 1;
 export class PushMember {
   readonly request: PublishRequest;
   readonly packs: readonly Pack[];
+  readonly prepared: PreparedTable | undefined;
   readonly signal: AbortSignal;
   readonly verdict: Promise<PublishResult>;
   #resolve: (result: PublishResult) => void = () => {};
@@ -18,9 +20,10 @@ export class PushMember {
   #checked: Generation;
   #disconnected: ReadonlySet<ByteString> = new Set();
 
-  constructor(request: PublishRequest, packs: readonly Pack[], signal: AbortSignal) {
+  constructor(request: PublishRequest, packs: readonly Pack[], prepared: PreparedTable | undefined, signal: AbortSignal) {
     this.request = request;
     this.packs = packs;
+    this.prepared = prepared;
     this.signal = signal;
     this.#checked = request.base;
     this.verdict = new Promise((resolve, reject) => {

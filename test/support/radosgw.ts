@@ -137,6 +137,7 @@ function environment(conf: string): NodeJS.ProcessEnv {
 }
 
 async function createBucket(endpoint: string): Promise<void> {
+  process.env["AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED"] = "true";
   const client = new S3Client({
     endpoint,
     region: "us-east-1",

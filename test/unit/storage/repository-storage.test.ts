@@ -99,6 +99,33 @@ test("a ref table that outgrows the record becomes an artifact, and shrinks back
   expect(await refsOf(storage, small.generation)).toEqual(["b10 1"]);
 });
 
+test("a large ref table is uploaded beside the pack, not after it, and once", async () => {
+  await using dir = await tempDir();
+  let release = () => {};
+  let hold = false;
+  const store = new MemoryObjectStore({
+    intercept: async (_op, key) => {
+      if (hold && key.endsWith(".pack")) await new Promise<void>((resolve) => (release = resolve));
+      return undefined;
+    },
+  });
+  await using storage = provenStorage(store, { inlineRefTableBytes: 100 });
+  const base = await create(storage);
+  hold = true;
+  store.requests.splice(0);
+  const tables = () => store.requests.filter(({ op, key }) => op === "put" && key.endsWith(".refs")).length;
+  const pushing = push(storage, base, ["main 0 1", "dev 0 1"], { packs: [await localPack(dir.path, "one")] });
+  while (tables() === 0) await new Promise((resolve) => setImmediate(resolve));
+  hold = false;
+  while (!store.requests.some(({ key }) => key.endsWith(".pack"))) await new Promise((resolve) => setImmediate(resolve));
+  release();
+  const { generation } = await pushing;
+  expect(generation.refTables).toHaveLength(1);
+  expect(tables()).toBe(1);
+  await using other = provenStorage(new MemoryObjectStore({}, store.objects));
+  expect(await refsOf(other, await newest(other))).toEqual(["dev 1", "main 1"]);
+});
+
 // B01: two first pushes that both saw an empty repository.
 test("of two first pushes of one ref the second is refused and writes nothing", async () => {
   const store = new MemoryObjectStore();
@@ -168,6 +195,21 @@ test("a repeated push is told ok and writes no generation", async () => {
   expect(ok(again)).toEqual(["ok"]);
   expect(again.generation.n).toBe(2);
   expect((await newest(storage)).n).toBe(2);
+});
+
+test("a ref that only looks as if it had its new value, because this node's view is old, is written", async () => {
+  const store = new MemoryObjectStore();
+  await using a = provenStorage(store);
+  await using b = provenStorage(new MemoryObjectStore({}, store.objects));
+  const { generation: old } = await push(a, await create(a), ["main 0 1"]);
+  await newest(b);
+  await push(a, old, ["main 1 0", "dev 0 1"]);
+  const again = await push(b, old, ["main 0 1"]);
+  expect(ok(again)).toEqual(["ok"]);
+  expect(again.generation.n).toBe(4);
+  // A refusal, too, rests on a look that was made after the push came.
+  await push(a, again.generation, ["dev 1 2"]);
+  expect(ok(await push(b, again.generation, ["dev 2 3"]))).toEqual(["ok"]);
 });
 
 test("pushes that arrive while one is written go into one generation together, each with its own answers", async () => {
