@@ -24,6 +24,8 @@ export interface GitOptions extends ProcessGateOptions, UploadPackLimits, Receiv
   readonly catfileIdleMs: number;
   /** Objects read whole; default 64 MiB. */
   readonly maxObjectBytes: number;
+  /** Where small private directories are made; default the system's. */
+  readonly tempDir: string;
   /** How children start: by the helper process where it is built, or from this process; default "auto". */
   readonly spawner: "auto" | "direct";
 }
@@ -38,6 +40,7 @@ export const defaultGitOptions: GitOptions = {
   maxCatfileProcesses: 32,
   catfileIdleMs: 30_000,
   maxObjectBytes: 67_108_864,
+  tempDir: tmpdir(),
   spawner: "auto",
 };
 
@@ -54,7 +57,7 @@ export async function createGit(options: Partial<GitOptions>, deps: GitDeps): Pr
   const logger = deps.logger.child({ part: "git" });
   const { clock, metrics } = deps;
   const spawner = createSpawner(all, logger);
-  const dir = await mkdtemp(join(tmpdir(), "gitaly-git-"));
+  const dir = await mkdtemp(join(all.tempDir, "gitaly-git-"));
   try {
     const gate = new ProcessGate(all, { clock, metrics, spawner });
     const version = await readGitVersion(gate, all.binPath, neverAborted);
