@@ -52,7 +52,7 @@ const listKey: StickKey = ["catalog", "list"];
 const pathKey = (path: string): StickKey => ({ namespace: "repository", id: path, hashId: true });
 
 /** The catalog over a load balancer: reads in the caller's time, writes and the schema in the background. */
-export class PostgresCatalog implements Catalog {
+class PostgresCatalog implements Catalog {
   readonly #options: CatalogOptions;
   readonly #deps: CatalogDeps;
   readonly #queue: ChangeQueue;

@@ -2,7 +2,7 @@ import type { Random } from "../base/index.ts";
 import type { Host } from "./host.ts";
 
 /** A replica as last judged. */
-export interface ReplicaState {
+interface ReplicaState {
   readonly host: Host;
   readonly usable: boolean;
   /** Why it is not usable; "" where it is. */

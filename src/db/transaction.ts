@@ -14,7 +14,7 @@ export interface TransactionPlan {
 }
 
 /** Runs `begin` on a server that suits a transaction whose first statement is `first`. */
-export type Starter = <T>(
+type Starter = <T>(
   first: Analysis,
   text: string,
   begin: (host: Host, plan: TransactionPlan) => Promise<T>,

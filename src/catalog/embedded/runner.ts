@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type BinariesDir, copyBinaries } from "./binaries.ts";
 
 /** How a program ended. */
-export interface RunResult {
+interface RunResult {
   readonly code: number;
   /** The end of what it said. */
   readonly output: string;
