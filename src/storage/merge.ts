@@ -14,7 +14,7 @@ export interface PushToMerge {
   readonly disconnected: ReadonlySet<ByteString>;
 }
 
-export interface MergedPush {
+interface MergedPush {
   /** In the order of the updates. */
   readonly results: readonly RefResult[];
   /** True where the push changes a ref, so that its packs are needed. */

@@ -1,11 +1,11 @@
-import { chmod, mkdir, readdir, readFile, rename, stat, utimes, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, readlink, rename, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { neverAborted, systemClock, systemRandom } from "../../../src/base/index.ts";
 import { openFilesystemStore } from "../../../src/storage/filesystem.ts";
 import { fileOfKey } from "../../../src/storage/filesystem-layout.ts";
 import { readOrCreateClusterId } from "../../../src/storage/index.ts";
-import { encodeRepositoryPath, slotKey } from "../../../src/storage/keys.ts";
+import { slotKey } from "../../../src/storage/keys.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 
 const deps = { clock: systemClock, random: systemRandom };
@@ -100,7 +100,7 @@ test("a half-read stream that is closed, or whose signal aborts, holds nothing",
   await expect(stream?.body[Symbol.asyncIterator]().next()).rejects.toThrow("gone");
   const open = await readdir("/proc/self/fd").catch(() => []);
   for (const fd of open) {
-    const target = await import("node:fs/promises").then((fs) => fs.readlink(`/proc/self/fd/${fd}`).catch(() => ""));
+    const target = await readlink(`/proc/self/fd/${fd}`).catch(() => "");
     expect(target.startsWith(join(dir.path, "a"))).toBe(false);
   }
 });
@@ -116,13 +116,14 @@ test("the cluster id is chosen once and lies readable in the directory", async (
   await expect(readOrCreateClusterId(store, systemRandom, neverAborted)).rejects.toMatchObject({ code: "corrupt" });
 });
 
-test("a disk that takes no more leaves no half file", async () => {
+test("a write that fails leaves neither an object nor a temporary file", async () => {
   await using dir = await tempDir();
   await using store = await openFilesystemStore({ directory: dir.path }, deps);
-  const wrongSize = { file: join(dir.path, "..", "no-such-file"), sizeBytes: 5 };
-  await expect(store.put("a/b", wrongSize, neverAborted)).rejects.toMatchObject({ code: "store_unavailable" });
-  await chmod(join(dir.path, ".tmp"), 0o700);
+  const missing = { file: join(dir.path, "no-such-file"), sizeBytes: 5 };
+  await expect(store.put("a/b", missing, neverAborted)).rejects.toMatchObject({ code: "store_unavailable" });
+  await writeFile(join(dir.path, "source"), "four");
+  const changed = { file: join(dir.path, "source"), sizeBytes: 5 };
+  await expect(store.put("a/b", changed, neverAborted)).rejects.toMatchObject({ code: "internal" });
   expect(await readdir(join(dir.path, ".tmp"))).toEqual([]);
   expect(await store.get("a/b", 10, neverAborted)).toBeUndefined();
-  expect(encodeRepositoryPath("a")).toBe("p.a");
 });

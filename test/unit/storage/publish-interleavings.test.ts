@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { CodedError, neverAborted } from "../../../src/base/index.ts";
+import { decodeGeneration } from "../../../src/storage/generation-codec.ts";
 import type { Generation, ProbedRepositoryStorage } from "../../../src/storage/index.ts";
 import { slotKey } from "../../../src/storage/keys.ts";
 import { type MemoryFault, MemoryObjectStore } from "../../support/memory-object-store.ts";
@@ -111,7 +112,6 @@ async function readChain(world: World): Promise<Map<string, string>[]> {
   const newest = await reader.newest("a", neverAborted);
   const slots = (await store.list({ prefix: "repos/" }, neverAborted)).objects.map(({ key }) => key);
   expect(slots).toEqual(Array.from({ length: newest?.n ?? 0 }, (_, i) => slotKey("p.a", (newest?.n ?? 0) - i)));
-  const { decodeGeneration } = await import("../../../src/storage/generation-codec.ts");
   const chain: Map<string, string>[] = [];
   let parent: Generation | undefined;
   for (const key of slots.reverse()) {
