@@ -90,6 +90,8 @@ export class HelperProcess {
 
   /** Ends the helper and everything it runs. */
   async stop(): Promise<void> {
+    // From here on somebody waits for its end.
+    if (this.#alive) this.#process.ref();
     if (this.#process.connected) this.#process.disconnect();
     await this.gone;
   }

@@ -7,7 +7,7 @@ import { packageRoot } from "../../src/base/index.ts";
 
 const executable = join(packageRoot, "cmd", "gitaly", "gitaly.js");
 
-interface ReadyFacts {
+export interface ReadyFacts {
   readonly node: string;
   readonly pid: number;
   readonly grpc: string;
