@@ -71,12 +71,15 @@ function withHint(line: string, hint: string | undefined): string[] {
   return hint === undefined ? [line] : [line, `hint: ${hint}`];
 }
 
+/** Fields for machines, or shown elsewhere. */
+const hiddenFields = ["grpcCode", "method", "joinWith"];
+
 /** The short fields of an error, in brackets. */
 function fieldsText(fields: Fields): string {
   const shown = Object.entries(fields)
     .filter(
       ([name, value]) =>
-        !["grpcCode", "joinWith"].includes(name) &&
+        !hiddenFields.includes(name) &&
         ["string", "number", "bigint", "boolean"].includes(typeof value) &&
         value !== "" &&
         String(value).length <= 300,

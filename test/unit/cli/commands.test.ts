@@ -162,7 +162,9 @@ test("repo create succeeds even where nobody can name the URL", async () => {
 
 test("an existing repository is an error of one line", async () => {
   const createRepository = () =>
-    Promise.reject(new CodedError("repository_exists", "repository exists already", { grpcCode: 6, node: "a", details: [] }));
+    Promise.reject(
+      new CodedError("repository_exists", "repository exists already", { method: "gitaly.X/Y", grpcCode: 6, node: "a", details: [] }),
+    );
   const { code, stderr } = await runFakeCli("repo create a", { deps: { connect: fakeConnect({ repository: { createRepository } }) } });
   expect([code, stderr]).toEqual([1, "gitaly: repository exists already (node: a)\n"]);
 });
