@@ -11,9 +11,11 @@ const missing = radosgwMissing();
 const required = process.env["CI"] !== undefined && process.env["GITALY_TEST_PEERS"] === "1";
 if (missing !== undefined) process.stdout.write(`storage-radosgw: ${required ? "failed" : "skipped"}: ${missing}\n`);
 
-test.runIf(missing !== undefined && required)("the peer of this suite is installed", () => {
-  expect(missing).toBeUndefined();
-});
+if (missing !== undefined && required) {
+  test("the peer of this suite is installed", () => {
+    expect(missing).toBeUndefined();
+  });
+}
 
 describe.skipIf(missing !== undefined)("Ceph's S3 server", () => {
   let gateway: RadosGateway;
