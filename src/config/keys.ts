@@ -129,20 +129,14 @@ export const keys = {
   "cluster.gossip_port": key("integer", integer(0, 65535), "The port of `cluster.gossip_addr` alone.", undefined, {
     unset: "the port of `cluster.gossip_addr`",
   }),
-  "cluster.replicas": key(
-    "integer",
-    integer(1, 1000),
-    "How many nodes serve one repository; a joining node takes over what the cluster uses, unless told.",
-    1,
-  ),
+  "cluster.replicas": key("integer", integer(1, 1000), "How many nodes serve one repository.", undefined, {
+    unset: "what the cluster uses, 1 for a first node",
+  }),
   "cluster.weight": key("number", positiveNumber, "Share of repositories relative to the other nodes.", 1),
   "cluster.zone": key("string", text(64), "Name of the failure zone; shown to clients.", undefined, { unset: "none" }),
-  "cluster.hash_seed": key(
-    "integer",
-    uint64,
-    "Seed of the ring's hash, the same on every node; a joining node takes it over, unless told.",
-    0,
-  ),
+  "cluster.hash_seed": key("integer", uint64, "Seed of the ring's hash; the same on every node.", undefined, {
+    unset: "what the cluster uses, 0 for a first node",
+  }),
   "cluster.label": key("string", text(255), "Label that gossip packets of this cluster carry; the same on every node.", undefined, {
     unset: "none",
   }),

@@ -45,10 +45,10 @@ function build(merged: Merged, cwd: string): LoadedConfig {
     readyFile: path("ready_file"),
     insecure: value("insecure"),
     cluster: {
-      replicas: isExplicit(merged, "cluster.replicas") ? value("cluster.replicas") : undefined,
+      replicas: value("cluster.replicas"),
       weight: value("cluster.weight"),
       zone: value("cluster.zone") ?? "",
-      hashSeed: isExplicit(merged, "cluster.hash_seed") ? value("cluster.hash_seed") : undefined,
+      hashSeed: value("cluster.hash_seed"),
       label: value("cluster.label") ?? "",
       requireId: value("cluster.require_id"),
       gossipPreset: value("cluster.gossip_preset"),

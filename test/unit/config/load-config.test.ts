@@ -21,10 +21,10 @@ test("nothing given, the defaults are a node on loopback", () => {
     readyFile: undefined,
     insecure: false,
     cluster: {
-      replicas: 1,
+      replicas: undefined,
       weight: 1,
       zone: "",
-      hashSeed: 0n,
+      hashSeed: undefined,
       label: "",
       requireId: false,
       gossipPreset: "lan",
