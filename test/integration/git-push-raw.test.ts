@@ -174,10 +174,11 @@ test("nothing is said before publishing is done, but signs of life", async () =>
   await using b = await pushBench(git);
   const quarantineDir = await mkdtemp(join(tmpdir(), "gitaly-test-quarantine-"));
   let finish = () => {};
+  const mayFinish = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
   const publish: PublishPush = async (checked) => {
-    await new Promise<void>((resolve) => {
-      finish = resolve;
-    });
+    await mayFinish;
     return await b.fixture.publish(checked);
   };
   const body = (async function* () {
