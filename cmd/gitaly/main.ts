@@ -3,7 +3,6 @@ import { createInterface } from "node:readline/promises";
 import { systemClock } from "../../src/base/index.ts";
 import { type CliIo, runCli } from "../../src/cli/index.ts";
 import { loadConfig, showConfig } from "../../src/config/index.ts";
-import { createServer, runChecks } from "../../src/server/index.ts";
 
 const io: CliIo = {
   stdout: (text) => void process.stdout.write(text),
@@ -25,5 +24,15 @@ const io: CliIo = {
 // A reader that has seen enough, such as `head`, must not take the node down with it.
 process.stdout.on("error", () => {});
 process.stderr.on("error", () => {});
-const code = await runCli(process.argv.slice(2), io, { clock: systemClock, loadConfig, showConfig, createServer, runChecks });
+// The node's parts take their time to load, and most commands only talk to a running one.
+const server = () => import("../../src/server/index.ts");
+const code = await runCli(process.argv.slice(2), io, {
+  clock: systemClock,
+  loadConfig,
+  showConfig,
+  createServer: async (config) => (await server()).createServer(config),
+  runChecks: async function* (config) {
+    yield* (await server()).runChecks(config);
+  },
+});
 process.stdout.write("", () => process.exit(code));

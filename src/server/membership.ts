@@ -80,10 +80,7 @@ export class Membership implements AsyncDisposable {
     );
     const publish = () => views.publish(toMemberView(options.name, member.members(), ring));
     member.subscribe((event) => {
-      if (event.type === "message") return;
-      publish();
-      const { name } = event.member;
-      parts.logger.info("the cluster changed", { event: event.type, member: name, reason: event.reason, from: event.from });
+      if (event.type !== "message") publish();
     });
     deps.metrics.gauge("gitaly_cluster_members", "Members of the cluster as this node sees them, by status", ["status"], (gauge) => {
       for (const status of ["warming", "ready", "draining", "alive", "suspect", "failed", "left"]) {

@@ -2,7 +2,7 @@ import { lookup } from "node:dns/promises";
 import { type Clock, type Random, randomHex } from "../base/index.ts";
 import { GitalyClient } from "../client/index.ts";
 import { bindUdpTcp, createMember } from "../gossip/index.ts";
-import type { Logger, Metrics } from "../observability/index.ts";
+import type { Logger } from "../observability/index.ts";
 import type { AskPeersDeps, PeerAnswer } from "./ask-peers.ts";
 import { decodeNodeMeta } from "./node-meta.ts";
 
@@ -10,7 +10,6 @@ interface PeerCallsDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  readonly metrics: Metrics;
 }
 
 /** The questions a joining node asks, over the network. */
@@ -35,7 +34,7 @@ export function peerCalls(options: { readonly self: string; readonly label: stri
           bindPort: 0,
           label: options.label,
         },
-        { ...deps, transport: (bind) => bindUdpTcp(bind, deps) },
+        { clock: deps.clock, random: deps.random, transport: (bind) => bindUdpTcp(bind, deps) },
       );
       try {
         const { members } = await member.queryMembers({ host, port }, signal);

@@ -1,7 +1,7 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { gitaly, startGitaly } from "../support/gitaly-process.ts";
+import { gitaly, removeDataDirs, startGitaly } from "../support/gitaly-process.ts";
 import { makeHistory } from "../support/history.ts";
 import { startHttpBackend } from "../support/http-backend.ts";
 import { git } from "../support/stock-git.ts";
@@ -54,7 +54,7 @@ export async function benchGit(options: { commits: number; rounds: number }): Pr
       { name: "ls-remote", unit: "ms", ...lsRemote, peerName, aim: "<= 0.5" },
     ];
   } finally {
-    rmSync(root, { recursive: true, force: true });
+    await removeDataDirs(root);
   }
 }
 

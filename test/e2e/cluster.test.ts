@@ -7,7 +7,7 @@ import { loadSync } from "@grpc/proto-loader";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { GitalyClient } from "../../src/client/index.ts";
 import { protoDir } from "../../src/proto/index.ts";
-import { type GitalyProcess, gitaly, startGitaly } from "../support/gitaly-process.ts";
+import { type GitalyProcess, gitaly, removeDataDirs, startGitaly } from "../support/gitaly-process.ts";
 import { makeHistory } from "../support/history.ts";
 import { git, runGit } from "../support/stock-git.ts";
 
@@ -62,7 +62,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   for (const node of nodes) await node[Symbol.asyncDispose]();
-  rmSync(root, { recursive: true, force: true });
+  await removeDataDirs(root);
 });
 
 test("three nodes see each other as ready and name the same owner", async () => {

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { packageRoot } from "../../src/base/index.ts";
@@ -88,4 +89,17 @@ export async function gitaly(
   });
   const [code] = (await once(child, "close")) as [number];
   return { code, stdout, stderr };
+}
+
+/** Removes the data directories below `root` and ends the embedded databases there: by design they outlive nodes that were killed. */
+export async function removeDataDirs(root: string): Promise<void> {
+  for (const name of readdirSync(root)) {
+    try {
+      process.kill(Number.parseInt(readFileSync(join(root, name, "postgres", "postmaster.pid"), "utf8"), 10), "SIGQUIT");
+    } catch {
+      // None was started there, or it has ended.
+    }
+  }
+  // What still ends, or an initdb that lost its node, may write for a moment.
+  await rm(root, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
 }

@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { type GitalyProcess, gitaly, type ReadyFacts, startGitaly } from "./gitaly-process.ts";
+import { type GitalyProcess, gitaly, type ReadyFacts, removeDataDirs, startGitaly } from "./gitaly-process.ts";
 
 export interface ClusterNode extends GitalyProcess {
   readonly facts: ReadyFacts;
@@ -54,6 +54,6 @@ export class ScratchCluster implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.nodes.map((node) => node[Symbol.asyncDispose]()));
-    rmSync(this.root, { recursive: true, force: true });
+    await removeDataDirs(this.root);
   }
 }
