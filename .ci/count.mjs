@@ -13,7 +13,8 @@ for (const file of process.argv.slice(2)) {
   }
   const report = JSON.parse(readFileSync(file, "utf8"));
   passed += report.numPassedTests;
-  failed += report.numFailedTests + report.testResults.filter((suite) => suite.status === "failed" && suite.assertionResults.length === 0).length;
+  failed +=
+    report.numFailedTests + report.testResults.filter((suite) => suite.status === "failed" && suite.assertionResults.length === 0).length;
   skipped += report.numPendingTests + report.numTodoTests;
 }
 console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);

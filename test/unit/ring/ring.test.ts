@@ -65,7 +65,7 @@ test("the fast path gives the order that the definition gives", () => {
         const expected = [...list].sort((a, b) => cost(a) - cost(b)).slice(0, replicas);
         const ring = new Ring(list, { replicas, seed });
         expect(ring.owners(key).map(({ name }) => name)).toEqual(expected.map(({ name }) => name));
-        ring.explain(key).owners.forEach((scored, i) => expect(scored.cost).toBeCloseTo(cost(expected[i] as Site), 9));
+        for (const [i, scored] of ring.explain(key).owners.entries()) expect(scored.cost).toBeCloseTo(cost(expected[i] as Site), 9);
       },
     ),
     { numRuns: 300 },
