@@ -318,7 +318,7 @@
   ;; A site is 16 bytes at `sites`: its hash, then its weight; equal costs go to the smaller index. `costs` is scratch, f64 x k.
   (func (export "owners") (param $key i32) (param $len i32) (param $seed i64) (param $sites i32) (param $count i32)
                           (param $top i32) (param $costs i32) (param $k i32)
-    (local $low i64) (local $base i64) (local $flip i64) (local $high i64) (local $i i32) (local $site i32)
+    (local $low i64) (local $base i64) (local $flip i64) (local $high i64) (local $end i32) (local $site i32)
     (local $al i64) (local $ah i64) (local $bl i64) (local $bh i64) (local $ll i64) (local $hl i64) (local $cross i64) (local $h i64)
     (local $u f64) (local $weight f64) (local $cost f64) (local $worst f64) (local $filled i32) (local $at i32)
     (local.set $low (i64.xor (call $hash (local.get $key) (local.get $len) (local.get $seed)) (call $flip_low (local.get $seed))))
@@ -328,10 +328,11 @@
     (local.set $flip (call $flip_high (local.get $seed)))
     (local.set $worst (f64.const inf))
     (local.set $site (local.get $sites))
+    (local.set $end (i32.add (local.get $sites) (i32.shl (local.get $count) (i32.const 4))))
     (block $done
+      (br_if $done (i32.eqz (local.get $count)))
       (loop $next
-        (br_if $done (i32.ge_u (local.get $i) (local.get $count)))
-        ;; $pair and $unit again, written out: a call costs as much as the work, and the halves of $low do not change.
+        ;; $pair again, written out: a call costs as much as the work, and the halves of $low do not change.
         (local.set $high (i64.xor (i64.load (local.get $site)) (local.get $flip)))
         (local.set $bl (i64.and (local.get $high) (i64.const 0xffffffff)))
         (local.set $bh (i64.shr_u (local.get $high) (i64.const 32)))
@@ -351,17 +352,19 @@
                 (i64.mul (local.get $ah) (local.get $bh))))))
         (local.set $h (i64.mul (i64.xor (local.get $h) (i64.shr_u (local.get $h) (i64.const 37))) (i64.const 0x165667919e3779f9)))
         (local.set $h (i64.xor (local.get $h) (i64.shr_u (local.get $h) (i64.const 32))))
-        (local.set $u
-          (f64.mul
-            (f64.add (f64.convert_i64_s (i64.shr_u (local.get $h) (i64.const 12))) (f64.const 0.5))
-            (f64.const 0x1p-52)))
         (local.set $weight (f64.load offset=8 (local.get $site)))
         (block $skip
-          ;; -ln u >= 1 - u, so most sites need no logarithm. The factor covers the rounding of both sides.
+          ;; -ln u >= 1 - u, so most sites need no logarithm. The bits of h >> 12 below the exponent of 1 are 1 + u less half a step,
+          ;; and 2 is taken a step too small, so that the difference is never above 1 - u; the factor covers the rounding after it.
           (br_if $skip
             (f64.ge
-              (f64.mul (f64.sub (f64.const 1) (local.get $u)) (f64.const 0x1.fffffffffp-1))
+              (f64.mul
+                (f64.sub
+                  (f64.const 0x1.fffffffffffffp0)
+                  (f64.reinterpret_i64 (i64.or (i64.shr_u (local.get $h) (i64.const 12)) (i64.const 0x3ff0000000000000))))
+                (f64.const 0x1.ffffffp-1))
               (f64.mul (local.get $worst) (local.get $weight))))
+          (local.set $u (call $unit (local.get $h)))
           (local.set $cost (f64.div (f64.neg (call $ln (local.get $u))) (local.get $weight)))
           (br_if $skip (f64.ge (local.get $cost) (local.get $worst)))
           ;; Insertion into the sorted list of the best so far; the last one falls out of a full list.
@@ -384,11 +387,11 @@
               (local.set $at (i32.sub (local.get $at) (i32.const 1)))
               (br $shift)))
           (f64.store (i32.add (local.get $costs) (i32.shl (local.get $at) (i32.const 3))) (local.get $cost))
-          (i32.store (i32.add (local.get $top) (i32.shl (local.get $at) (i32.const 2))) (local.get $i))
+          (i32.store (i32.add (local.get $top) (i32.shl (local.get $at) (i32.const 2)))
+            (i32.shr_u (i32.sub (local.get $site) (local.get $sites)) (i32.const 4)))
           (if (i32.eq (local.get $filled) (local.get $k))
             (then
               (local.set $worst
                 (f64.load (i32.add (local.get $costs) (i32.shl (i32.sub (local.get $k) (i32.const 1)) (i32.const 3))))))))
-        (local.set $i (i32.add (local.get $i) (i32.const 1)))
         (local.set $site (i32.add (local.get $site) (i32.const 16)))
-        (br $next)))))
+        (br_if $next (i32.lt_u (local.get $site) (local.get $end)))))))
