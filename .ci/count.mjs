@@ -1,5 +1,5 @@
-// Prints "N passed, N failed, N skipped" over vitest's JSON reports. A file that could not be loaded has no failed tests
-// of its own and counts as one failure; so does a report that is missing.
+// Prints "N passed, N failed, N skipped" over vitest's JSON reports. A file that could not be loaded or set up has no
+// failed tests of its own and counts as one failure; so does a report that is missing.
 import { existsSync, readFileSync } from "node:fs";
 
 let passed = 0;
@@ -13,8 +13,10 @@ for (const file of process.argv.slice(2)) {
   }
   const report = JSON.parse(readFileSync(file, "utf8"));
   passed += report.numPassedTests;
-  failed +=
-    report.numFailedTests + report.testResults.filter((suite) => suite.status === "failed" && suite.assertionResults.length === 0).length;
+  const brokenFiles = report.testResults.filter(
+    ({ status, assertionResults }) => status === "failed" && !assertionResults.some((test) => test.status === "failed"),
+  );
+  failed += report.numFailedTests + brokenFiles.length;
   skipped += report.numPendingTests + report.numTodoTests;
 }
 console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);

@@ -31,8 +31,8 @@ describe.skipIf(radosgwMissing() !== undefined)("three nodes on Ceph's S3 server
     await cluster.settled();
   }, 300_000);
   afterAll(async () => {
-    await cluster[Symbol.asyncDispose]();
     await rados?.[Symbol.asyncDispose]();
+    await cluster[Symbol.asyncDispose]();
   }, 60_000);
 
   const first = () => cluster.nodes[0] as (typeof cluster.nodes)[0];

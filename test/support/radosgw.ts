@@ -37,7 +37,11 @@ export function radosgwMissing(): string | undefined {
 export async function startRadosgw(): Promise<RadosGateway> {
   const dir = await mkdtemp(join(tmpdir(), "gitaly-radosgw-"));
   const children: ChildProcess[] = [];
+  // A runner that gives up must not leave them: the monitor's port is fixed.
+  const killAll = () => void children.map((child) => child.kill("SIGKILL"));
+  process.once("exit", killAll);
   const stop = async () => {
+    process.off("exit", killAll);
     for (const child of children.splice(0).reverse()) {
       if (child.exitCode !== null || child.signalCode !== null) continue;
       const exited = new Promise((resolve) => child.once("exit", resolve));
@@ -47,6 +51,7 @@ export async function startRadosgw(): Promise<RadosGateway> {
     await rm(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   };
   try {
+    if (await accepts(monitorPort)) throw new Error(`port ${monitorPort} is taken; does another ceph-mon run?`);
     const port = await freePort();
     await startDaemons(dir, port, children);
     const endpoint = `http://127.0.0.1:${port}`;
