@@ -40,6 +40,8 @@ export interface ReceivePackOptions {
   /** An empty private directory on the disk of the cache; the caller removes it. */
   readonly quarantineDir: string;
   readonly publish: PublishPush;
+  /** Asked once where a push seems to lack objects. True where the repository's own files were at fault and are replaced by the next look. */
+  readonly repair?: (signal: AbortSignal) => Promise<boolean>;
   readonly signal: AbortSignal;
 }
 

@@ -29,6 +29,14 @@ export interface PushDeps {
   readonly fsckTakesSeverities: boolean;
 }
 
+/** What a look at the objects of a push's commands came to. */
+interface Findings {
+  readonly refusals: ReadonlyMap<PlannedChange, string>;
+  /** What annotated tags lead to. */
+  readonly peeled: ReadonlyMap<string, string>;
+  readonly lacksObjects: boolean;
+}
+
 const unknownOutcome = "outcome unknown (fetch and compare)";
 
 /** One push, from its commands to what became of each. */
@@ -70,7 +78,9 @@ export class Push {
       const problem = unpackProblem(error);
       if (problem === undefined) throw error;
       await body.drain(this.#limits.maxPackBytes);
-      return this.#allRefused(problem);
+      // What a thin pack builds on comes from the repository; the pack itself is used up.
+      const repaired = !(error instanceof BadPack) && (await this.#repair());
+      return this.#allRefused(repaired ? "a damaged copy of the repository was thrown away; push again" : problem);
     }
     const peeled = await this.#judge(pack);
     spreadRefusals(this.#changes, this.#request.capabilities.has("atomic"));
@@ -95,7 +105,7 @@ export class Push {
   /** Undefined where the push brings no objects, or none that anybody wants. */
   async #takePack(body: PushBody): Promise<ReceivedPack | undefined> {
     const { maxPackBytes } = this.#limits;
-    if (!this.#changes.some((change) => !change.isDelete) || !this.#live.some((change) => !change.isDelete)) {
+    if (!this.#live.some((change) => !change.isDelete)) {
       await body.drain(maxPackBytes);
       return undefined;
     }
@@ -123,27 +133,41 @@ export class Push {
 
   /** Refuses the commands whose objects are not right; answers what new annotated tags lead to. */
   async #judge(pack: ReceivedPack | undefined): Promise<ReadonlyMap<string, string>> {
-    const { signal } = this.#options;
-    const peeled = new Map<string, string>();
     const wanted = this.#live.filter((change) => !change.isDelete);
-    if (wanted.length === 0) return peeled;
+    if (wanted.length === 0) return new Map();
+    let findings = await this.#examine(wanted, pack);
+    if (findings.lacksObjects && (await this.#repair())) findings = await this.#examine(wanted, pack);
+    for (const [change, refusal] of findings.refusals) change.refusal = refusal;
+    return findings.peeled;
+  }
+
+  async #repair(): Promise<boolean> {
+    return (await this.#options.repair?.(this.#options.signal)) === true;
+  }
+
+  async #examine(wanted: readonly PlannedChange[], pack: ReceivedPack | undefined): Promise<Findings> {
+    const { signal } = this.#options;
+    const refusals = new Map<PlannedChange, string>();
+    const peeled = new Map<string, string>();
     const quarantine = await this.#quarantine();
     await quarantine.prepare();
     const { directories } = quarantine;
     const oids = new Set(wanted.map((change) => change.newOid));
     const tips = await inspectTips(this.#view, { directories, pack }, oids, this.#deps, signal);
-    const missing = await this.#missingReason();
+    const lacking: PlannedChange[] = [];
     for (const change of wanted) {
       const tip = tips.get(change.newOid);
-      if (!tip) change.refusal = missing;
-      else if (change.ref.startsWith("refs/heads/") && tip.type !== "commit") change.refusal = "a branch must point at a commit";
+      if (!tip) lacking.push(change);
+      else if (change.ref.startsWith("refs/heads/") && tip.type !== "commit") refusals.set(change, "a branch must point at a commit");
       else if (tip.peeledOid !== undefined) peeled.set(change.newOid, tip.peeledOid);
     }
+    const left = wanted.filter((change) => tips.has(change.newOid) && !refusals.has(change));
     const connectivity = new Connectivity(this.#deps.gate);
-    const left = wanted.filter((change) => change.refusal === undefined);
     const disconnected = new Set(await connectivity.disconnected(this.#view, directories, left, signal));
-    for (const change of left) if (disconnected.has(change.ref)) change.refusal = missing;
-    return peeled;
+    lacking.push(...left.filter((change) => disconnected.has(change.ref)));
+    const missing = lacking.length > 0 ? await this.#missingReason() : "";
+    for (const change of lacking) refusals.set(change, missing);
+    return { refusals, peeled, lacksObjects: lacking.length > 0 };
   }
 
   /** A client whose history ends at a commit that is not here can only be told to bring more. */

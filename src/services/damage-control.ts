@@ -20,6 +20,11 @@ export class DamageControl {
     return true;
   }
 
+  /** As `foundDamage`, where git misses objects that may be in files it cannot read. */
+  async foundMissing(lease: RepositoryLease, signal: AbortSignal): Promise<boolean> {
+    return await this.foundDamage(lease, new CodedError("corrupt", "git misses objects"), signal);
+  }
+
   /** Runs `read`, and once more if it fails on damaged files. */
   async retrying<T>(lease: RepositoryLease, signal: AbortSignal, read: () => Promise<T>): Promise<T> {
     try {

@@ -234,6 +234,50 @@ describe.each([".pack", ".idx"])("a cached %s", (extension) => {
   });
 });
 
+describe.each([".pack", ".idx"])("a push onto a damaged %s", (extension) => {
+  test("is taken at once where it brings whole objects", async () => {
+    let laterMs = 0;
+    const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + laterMs };
+    await using node = await startServicesNode(dir, "n1", { clock });
+    await create(node);
+    await startWork(node);
+    await commitFile("a", "a");
+    await git("-C", work, "push", "-q", "origin", "main");
+    await clone(node, "before");
+    laterMs = 3_600_000;
+    await damageFiles(node.cacheDir, extension, "is full of zeros");
+    await git("-C", work, "commit", "-q", "--allow-empty", "-m", "b");
+    await git("-C", work, "push", "-q", "origin", "main");
+    await clone(node, "after");
+    await git("-C", join(dir, "after"), "fsck", "--strict");
+  });
+
+  test("is taken the second time where it brings differences to objects that cannot be read", async () => {
+    let laterMs = 0;
+    const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + laterMs };
+    await using node = await startServicesNode(dir, "n1", { clock });
+    await create(node);
+    await startWork(node);
+    const lines = Array.from({ length: 2000 }, (_, i) => `${i * 7919}`);
+    await writeFile(join(work, "long"), lines.join("\n"));
+    await commitFile("long", "a");
+    await writeFile(join(work, "long"), lines.join("\n"));
+    await git("-C", work, "commit", "-q", "-a", "-m", "long");
+    await git("-C", work, "push", "-q", "origin", "main");
+    await clone(node, "before");
+    laterMs = 3_600_000;
+    await damageFiles(node.cacheDir, extension, "is full of zeros");
+    await writeFile(join(work, "long"), [...lines, "more"].join("\n"));
+    await git("-C", work, "commit", "-q", "-a", "-m", "longer");
+    const { code, stderr } = await runGit(["-C", work, "push", "origin", "main"]);
+    expect(code).not.toBe(0);
+    expect(stderr).toContain("a damaged copy of the repository was thrown away; push again");
+    await git("-C", work, "push", "-q", "origin", "main");
+    await clone(node, "after");
+    await git("-C", join(dir, "after"), "fsck", "--strict");
+  });
+});
+
 /** Spoils the cache's files of a kind and leaves their times as they were: so does a disk that forgets. */
 async function damageFiles(cacheDir: string, extension: string, damage: string): Promise<void> {
   const names = (await readdir(join(cacheDir, "artifacts"), { recursive: true })).filter((name) => name.endsWith(extension));
@@ -244,6 +288,7 @@ async function damageFiles(cacheDir: string, extension: string, damage: string):
     execFileSync("touch", ["-r", file, join(dir, "times")]);
     await using handle = await open(file, "r+");
     if (damage === "lost a byte") await handle.truncate(size - 1);
+    else if (damage === "is full of zeros") await handle.write(Buffer.alloc(size), 0, size, 0);
     else {
       const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, size >> 1);
       await handle.write(Buffer.from([(buffer[0] ?? 0) ^ 0xff]), 0, 1, size >> 1);

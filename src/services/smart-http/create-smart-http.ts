@@ -53,8 +53,9 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp & AsyncDisposabl
     const answer = deps.git.receivePack(lease, body, {
       quarantineDir: quarantine.dir,
       signal,
+      repair: (repairSignal) => damage.foundMissing(lease, repairSignal),
       publish: (push, publishSignal) =>
-        publishPush(deps, { lease, quarantineDir: quarantine.dir }, push, publishSignal, ({ generation, results }) => {
+        publishPush({ ...deps, damage }, { lease, quarantineDir: quarantine.dir }, push, publishSignal, ({ generation, results }) => {
           if (results.some(({ status }) => status === "ok")) onPublished(generation, push.pack);
         }),
     });

@@ -1,6 +1,7 @@
 import type { RepositoryLease } from "../../cache/index.ts";
 import type { CheckedPush, CommandResult, PushCommand } from "../../git/index.ts";
 import type { PublishResult } from "../../storage/index.ts";
+import type { DamageControl } from "../damage-control.ts";
 import type { ServicesDeps } from "../services-deps.ts";
 
 /** The lease a push was checked against and the directory its pack is in. */
@@ -11,7 +12,7 @@ export interface PushPlace {
 
 /** Makes a checked push durable. `onPublished` hears of the generation before the client does. */
 export async function publishPush(
-  deps: Pick<ServicesDeps, "storage" | "cache" | "git">,
+  deps: Pick<ServicesDeps, "storage" | "cache" | "git"> & { readonly damage: DamageControl },
   { lease, quarantineDir }: PushPlace,
   push: CheckedPush,
   signal: AbortSignal,
@@ -28,7 +29,9 @@ export async function publishPush(
       packs: push.pack ? [push.pack] : [],
       disconnected: async (base, updates, disconnectedSignal) => {
         await using other = await deps.cache.acquireGeneration(base, disconnectedSignal);
-        return await deps.git.disconnected(other, quarantineDir, updates, disconnectedSignal);
+        const look = () => deps.git.disconnected(other, quarantineDir, updates, disconnectedSignal);
+        const refs = await look();
+        return refs.length > 0 && (await deps.damage.foundMissing(other, disconnectedSignal)) ? await look() : refs;
       },
     },
     signal,

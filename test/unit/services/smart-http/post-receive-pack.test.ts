@@ -91,6 +91,27 @@ test("the refs are asked again on another base through a lease of their own", as
   expect(fixture.openLeases).toBe(0);
 });
 
+test.each([
+  [1, "rejected refs/heads/a not connected: \n", 2],
+  [0, "rejected refs/heads/a not connected: refs/heads/a\n", 1],
+])("refs that miss objects on another base are looked at again where %i of its files were damaged", async (damaged, answer, looks) => {
+  const fixture = fixtureWith(create);
+  const reported: number[] = [];
+  let asked = 0;
+  fixture.git.disconnected = async () => (asked++ === 0 ? ["refs/heads/a"] : []);
+  fixture.cache = { reportDamage: async ({ generation }) => (reported.push(generation.n), damaged) };
+  fixture.storage = {
+    publish: async ({ base, updates, disconnected }, signal) => {
+      const refs = await disconnected({ ...base, n: 5 }, updates, signal);
+      return { generation: base, results: updates.map(({ ref }) => ({ ref, status: "rejected", reason: `not connected: ${refs}` })) };
+    },
+  };
+  expect(await push(fixture)).toBe(answer);
+  expect(reported).toEqual([5]);
+  expect(asked).toBe(looks);
+  expect(fixture.openLeases).toBe(0);
+});
+
 test("an error of the store is git's to report", async () => {
   const fixture = fixtureWith(create);
   fixture.storage = {
