@@ -326,7 +326,8 @@
     (local.set $ah (i64.shr_u (local.get $low) (i64.const 32)))
     (local.set $base (i64.add (i64.const 16) (call $swap64 (local.get $low))))
     (local.set $flip (call $flip_high (local.get $seed)))
-    (local.set $worst (f64.const inf))
+    ;; NaN until the list is full: nothing is below it, so the first k sites enter whatever they cost, infinity included.
+    (local.set $worst (f64.const nan))
     (local.set $site (local.get $sites))
     (local.set $end (i32.add (local.get $sites) (i32.shl (local.get $count) (i32.const 4))))
     (block $done

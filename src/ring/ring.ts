@@ -30,8 +30,8 @@ const bytesPerSite = 16;
 
 /**
  * Weighted rendezvous hashing over a fixed set of sites: every node with the same sites, seed and k gives the same owners
- * to a key, bit for bit. Immutable. Errors of the constructor: `invalid_argument` for one name with two weights, for k < 1
- * and for a seed outside of 64 bits.
+ * to a key, bit for bit. Immutable. Errors of the constructor: `invalid_argument` for one name with two weights, for a k
+ * outside of 1 to 2^32-1 and for a seed outside of 64 bits.
  */
 export class Ring {
   readonly replicas: number;
@@ -46,8 +46,8 @@ export class Ring {
   constructor(sites: Iterable<Site>, options: RingOptions = {}, deps: { readonly hash: typeof xxh3 } = { hash: xxh3 }) {
     this.replicas = options.replicas ?? 1;
     this.seed = options.seed ?? 0n;
-    if (!Number.isInteger(this.replicas) || this.replicas < 1) {
-      throw new CodedError("invalid_argument", "replicas must be a positive integer", { replicas: this.replicas });
+    if (!Number.isInteger(this.replicas) || this.replicas < 1 || this.replicas > 0xffffffff) {
+      throw new CodedError("invalid_argument", "replicas must be a positive integer of 32 bits", { replicas: this.replicas });
     }
     if (this.seed < 0n || this.seed >= 1n << 64n)
       throw new CodedError("invalid_argument", "seed must fit 64 bits", { seed: String(this.seed) });
@@ -65,7 +65,7 @@ export class Ring {
   owners(key: Uint8Array | string, replicas = this.replicas): Site[] {
     const count = this.sites.length;
     const k = Math.min(replicas, count);
-    if (k < 1) return [];
+    if (!(k >= 1)) return [];
     const topAddress = tableAddress + count * bytesPerSite;
     const costsAddress = topAddress + (count + (count % 2)) * 4;
     if (!isShort(key)) throw new CodedError("limit_exceeded", "a key is at most 2730 characters", { length: key.length });

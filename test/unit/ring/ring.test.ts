@@ -114,6 +114,28 @@ test("a weight of zero, below zero, NaN or infinity is not a site", () => {
   for (const key of keys(100)) expect(ring.owners(key)).toEqual([{ name: "b", weight: 1 }]);
 });
 
+// B67
+test("a weight so small that its cost is infinite is still a site: the last one, and among equals the smaller name", () => {
+  const tiny = (name: string) => ({ name, weight: Number.MIN_VALUE });
+  for (const key of keys(50)) {
+    // Leaves its own order in the shared memory.
+    new Ring(sites([1, 1, 1]), { replicas: 3 }).owners(key);
+    const names = (list: Site[], replicas: number) => new Ring(list, { replicas }).owners(key).map(({ name }) => name);
+    expect(names([tiny("c"), tiny("a"), tiny("b")], 2)).toEqual(["a", "b"]);
+    expect(names([tiny("a"), { name: "b", weight: 1 }, tiny("c")], 3)).toEqual(["b", "a", "c"]);
+    expect(names([{ name: "a", weight: 1e-300 }, { name: "b", weight: 1e300 }, tiny("c")], 3)).toEqual(["b", "a", "c"]);
+  }
+});
+
+test("k is at least 1 and fits 32 bits; a call's own k that is no number owns nothing", () => {
+  for (const replicas of [0, -1, 1.5, Number.NaN, 2 ** 32]) {
+    expect(() => new Ring(sites([1]), { replicas })).toThrow(expect.objectContaining({ code: "invalid_argument" }));
+  }
+  const ring = new Ring(sites([1, 1]));
+  expect(ring.owners("k", Number.NaN)).toEqual([]);
+  expect(ring.owners("k", 2 ** 32)).toHaveLength(2);
+});
+
 test("a ring without sites has no owners, and a single site owns everything", () => {
   expect(
     new Ring([
