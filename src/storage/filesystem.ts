@@ -34,7 +34,8 @@ export interface FilesystemStoreDeps {
 export async function openFilesystemStore(options: FilesystemStoreOptions, deps: FilesystemStoreDeps): Promise<FilesystemStore> {
   const directory = resolve(options.directory);
   try {
-    await mkdir(join(directory, tempDirName), { recursive: true, mode: 0o700 });
+    const made = await mkdir(join(directory, tempDirName), { recursive: true, mode: 0o700 });
+    await syncParents(directory, made ?? directory);
     const store = new FilesystemStore(directory, await stat(directory), deps);
     await sweepTemp(join(directory, tempDirName), deps.clock.now() - (options.staleTempMs ?? 3_600_000));
     return store;
@@ -52,8 +53,8 @@ export class FilesystemStore implements ObjectStore {
   readonly #root: string;
   readonly #identity: Stats;
   readonly #random: Random;
-  /** Directories whose whole chain up to the root this process has made durable. */
-  readonly #durable = new LRUCache<string, true>({ max: 10_000 });
+  /** Directory -> which one of that name this process has made durable, with the whole chain up to the root. */
+  readonly #durable = new LRUCache<string, string>({ max: 10_000 });
 
   constructor(root: string, identity: Stats, deps: Pick<FilesystemStoreDeps, "random">) {
     this.#root = root;
@@ -123,7 +124,9 @@ export class FilesystemStore implements ObjectStore {
     } catch (error) {
       if (CodedError.is(error) && error.fields["errno"] === "EEXIST") {
         // What this answer rests on must not vanish in a crash after it.
-        await this.#syncDir(dirname(fileOfKey(this.#root, key)), "create", key);
+        await this.#makeDurable(dirname(fileOfKey(this.#root, key))).catch((failure: unknown) => {
+          throw translate(failure, "create", key);
+        });
         return { outcome: "occupied" };
       }
       if (!linked) throw error;
@@ -162,10 +165,7 @@ export class FilesystemStore implements ObjectStore {
     let dir = fileOfKey(this.#root, key);
     try {
       await unlink(dir).catch(ignoreMissing);
-      for (dir = dirname(dir); dir !== this.#root; dir = dirname(dir)) {
-        await rmdir(dir);
-        this.#durable.delete(dir);
-      }
+      for (dir = dirname(dir); dir !== this.#root; dir = dirname(dir)) await rmdir(dir);
     } catch (error) {
       const errno = errnoOf(error) ?? "";
       if (!["ENOTEMPTY", "EEXIST", "ENOENT", "ENOTDIR"].includes(errno)) throw translate(error, "delete", key);
@@ -206,19 +206,14 @@ export class FilesystemStore implements ObjectStore {
   }
 
   async #makeDurable(dir: string): Promise<void> {
-    await fsyncDir(dir);
-    if (this.#durable.has(dir)) return;
+    const which = await fsyncDir(dir);
+    // Another process may have removed it while it was empty; its successor's name is not on disk yet.
+    if (this.#durable.get(dir) === which) return;
     for (let parent = dir; parent !== this.#root; ) {
       parent = dirname(parent);
       await fsyncDir(parent);
     }
-    this.#durable.set(dir, true);
-  }
-
-  async #syncDir(dir: string, op: string, key: string): Promise<void> {
-    await fsyncDir(dir).catch((error: unknown) => {
-      throw translate(error, op, key);
-    });
+    this.#durable.set(dir, which);
   }
 
   /** A missing or exchanged directory (say, a disk that is not mounted) must not read as an empty store. */
@@ -237,7 +232,8 @@ async function writeTemp(temp: string, body: PutBody): Promise<void> {
     return;
   }
   await copyFile(body.file, temp, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
-  await using handle = await open(temp, "r+");
+  // The copy has the mode of its source, and git's packs are read-only.
+  await using handle = await open(temp, "r");
   await handle.sync();
   const { size } = await handle.stat();
   if (size !== body.sizeBytes) throw new CodedError("internal", "the file to store changed its size", { expected: body.sizeBytes, size });
@@ -251,9 +247,23 @@ async function makeDirs(dir: string): Promise<void> {
   });
 }
 
-async function fsyncDir(dir: string): Promise<void> {
+/** Makes a directory's entries durable; returns what tells it from others that had or will have its name. */
+async function fsyncDir(dir: string): Promise<string> {
   await using handle = await open(dir, "r");
   await handle.sync();
+  const { ino, birthtimeNs } = await handle.stat({ bigint: true });
+  return `${ino}.${birthtimeNs}`;
+}
+
+/** Makes the names of `directory` and of its ancestors durable, up to `made`, the topmost that is new. */
+async function syncParents(directory: string, made: string): Promise<void> {
+  for (let dir = directory; dir !== dirname(dir); dir = dirname(dir)) {
+    await fsyncDir(dirname(dir)).catch((error: unknown) => {
+      // Who may not read the parent did not make this directory there just now.
+      if (errnoOf(error) !== "EACCES") throw error;
+    });
+    if (dir.length <= made.length) return;
+  }
 }
 
 async function sweepTemp(dir: string, olderThanMs: number): Promise<void> {

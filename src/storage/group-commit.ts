@@ -1,4 +1,3 @@
-import { setMaxListeners } from "node:events";
 import { type Clock, CodedError, type Random, randomHex, startDeadline } from "../base/index.ts";
 import type { Logger } from "../observability/index.ts";
 import { uploadBytes } from "./artifacts.ts";
@@ -59,8 +58,6 @@ export class GroupCommit {
 
   async run(signal: AbortSignal): Promise<void> {
     using deadline = startDeadline(this.#deps.clock, this.#options.commitTimeoutMs, signal);
-    // Every member's connectivity check listens to it.
-    setMaxListeners(0, deadline.signal);
     try {
       await this.#loop(deadline.signal, signal);
     } catch (error) {

@@ -1,4 +1,3 @@
-import { setMaxListeners } from "node:events";
 import { type Clock, CodedError, type Random, randomHex, startDeadline } from "../base/index.ts";
 import type { ObjectStore } from "./object-store.ts";
 import type { StoreHealth } from "./repository-storage.ts";
@@ -27,8 +26,6 @@ export interface ProbeDeps {
  */
 export async function probeStore(deps: ProbeDeps, options: ProbeOptions, signal: AbortSignal): Promise<StoreHealth> {
   using deadline = startDeadline(deps.clock, options.probeTimeoutMs, signal);
-  // The race listens to it once for each racer.
-  setMaxListeners(0, deadline.signal);
   const probe = new Probe(deps, deadline.signal);
   try {
     const health = (await probe.createOnly()) ?? (await probe.race()) ?? (await probe.readAfterWrite()) ?? (await probe.listOrder());

@@ -1,5 +1,6 @@
-import { mkdir, readdir, readFile, readlink, rename, stat, utimes, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { spawnSync } from "node:child_process";
+import { type FileHandle, mkdir, open, readdir, readFile, readlink, rename, rmdir, stat, utimes, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { neverAborted, systemClock, systemRandom } from "../../../src/base/index.ts";
 import { openFilesystemStore } from "../../../src/storage/filesystem.ts";
@@ -126,4 +127,66 @@ test("a write that fails leaves neither an object nor a temporary file", async (
   await expect(store.put("a/b", changed, neverAborted)).rejects.toMatchObject({ code: "internal" });
   expect(await readdir(join(dir.path, ".tmp"))).toEqual([]);
   expect(await store.get("a/b", 10, neverAborted)).toBeUndefined();
+});
+
+/** Runs `work` and answers which of `paths` were fsynced meanwhile. */
+async function syncedOf(paths: readonly string[], work: () => Promise<unknown>): Promise<string[]> {
+  const handle = await open(dirname(paths[0] as string), "r");
+  const prototype = Object.getPrototypeOf(handle) as FileHandle;
+  await handle.close();
+  const { sync } = prototype;
+  const inodes = new Set<number>();
+  prototype.sync = async function (this: FileHandle) {
+    inodes.add((await this.stat()).ino);
+    await sync.call(this);
+  };
+  try {
+    await work();
+  } finally {
+    prototype.sync = sync;
+  }
+  const found = await Promise.all(paths.map(async (path) => ({ path, ino: (await stat(path)).ino })));
+  return found.filter(({ ino }) => inodes.has(ino)).map(({ path }) => path);
+}
+
+test("the names of new directories are durable: the store's own, fanned-out ones, and those that someone removed and made again", async () => {
+  await using dir = await tempDir();
+  const root = join(dir.path, "deep/objects");
+  const chain = (top: string, bottom: string): string[] => (bottom === top ? [top] : [...chain(top, dirname(bottom)), bottom]);
+  const opening = await syncedOf([dir.path], () => openFilesystemStore({ directory: root }, deps));
+  expect(opening).toEqual([dir.path]);
+  await using store = await openFilesystemStore({ directory: root }, deps);
+  await using other = await openFilesystemStore({ directory: root }, deps);
+  const slot = chain(root, dirname(fileOfKey(root, slotKey("p.a", 1))));
+  const createSlot = (by: typeof store, n = 1) => by.createIfAbsent(slotKey("p.a", n), Buffer.from("x"), neverAborted);
+  expect(await syncedOf(slot, () => createSlot(store))).toEqual(slot);
+  // Whoever is told "occupied" builds on it, although its writer may have been killed before it synced anything.
+  expect(await syncedOf(slot, () => createSlot(other))).toEqual(slot);
+  expect(await syncedOf(slot, () => createSlot(other, 2))).toEqual(slot.slice(-1));
+
+  const pool = chain(root, join(root, "pools/a/p"));
+  const put = () => store.put("pools/a/p/x", Buffer.from("x"), neverAborted);
+  await put();
+  await other.delete("pools/a/p/x", neverAborted);
+  await mkdir(join(root, "pools/a/p"), { recursive: true });
+  expect(await syncedOf(pool, put)).toEqual(pool);
+});
+
+test("a read-only file, as git's packs are, is stored by any user", async () => {
+  await using dir = await tempDir();
+  const text =
+    "import { openFilesystemStore } from './src/storage/filesystem.ts'; import { neverAborted, systemClock as clock, systemRandom as random } from './src/base/index.ts';";
+  const [source, directory] = [join(dir.path, "source"), join(dir.path, "objects")];
+  await writeFile(source, "pack", { mode: 0o444 });
+  const call = `const store = await openFilesystemStore({ directory: ${JSON.stringify(directory)} }, { clock, random });
+    await store.put("a/b", { file: ${JSON.stringify(source)}, sizeBytes: 4 }, neverAborted);`;
+  const node = [process.execPath, "--import", "tsx", "--input-type=module", "--eval", `${text}\n${call}`];
+  // Root may write what is read-only, unless it lacks the capability for that.
+  const root = process.getuid?.() === 0 && spawnSync("setpriv", ["--version"]).status === 0;
+  const drop = root ? ["setpriv", "--bounding-set=-dac_override", "--inh-caps=-dac_override"] : [];
+  const [program = "", ...args] = [...drop, ...node];
+  const { status, stderr } = spawnSync(program, args, { cwd: new URL("../../..", import.meta.url), encoding: "utf8" });
+  expect(stderr).toBe("");
+  expect(status).toBe(0);
+  expect(await readFile(join(directory, "a/b"), "utf8")).toBe("pack");
 });
