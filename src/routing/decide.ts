@@ -34,8 +34,10 @@ export function decide(
   intent: Intent,
   options: RoutingOptions,
 ): Decision {
-  if (intent.hops >= 2) return { kind: "local" };
   const byName = new Map(view.members.map((member) => [member.name, member]));
+  // Others may not have heard yet that this node drains: who was sent here by them would be sent back.
+  const servedHops = byName.get(view.self)?.status === "draining" ? 1 : 2;
+  if (intent.hops >= servedHops) return { kind: "local" };
   const owners = view.ring
     .owners(ringKey(repository.storageName, repository.relativePath), intent.replicas)
     .map((site) => byName.get(site.name))

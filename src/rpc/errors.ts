@@ -50,8 +50,8 @@ const statusOf: Readonly<Record<Code, status>> = {
 const weak: ReadonlySet<Code> = new Set(["internal", "invalid_argument", "failed_precondition", "git_failed", "protocol_error"]);
 
 const maxMessageBytes = 1024;
-/** grpc-js leaves a call without an answer where trailers grow past 64 KiB. */
-const maxDetailsBytes = 8 * 1024 - 1;
+/** 8 KiB less a few bytes once they are base64. grpc-js leaves a call without an answer where trailers grow past 64 KiB. */
+const maxDetailsBytes = 6 * 1024 - 12;
 const defaultRetryMs = 1000;
 
 const statusCodec = messageCodec<Status, object>("google.rpc.Status");

@@ -45,7 +45,11 @@ function reachable(decision: Decision): Decision {
 }
 
 function statusFor(decision: Exclude<Decision, { kind: "local" }>): RedirectStatus {
-  const owners = decision.owners.map((owner) => ({ node: owner.name, address: addressOf(owner), zone: owner.zone.slice(0, 64) }));
+  const owners = decision.owners.map((owner) => ({
+    node: owner.name,
+    address: addressOf(owner),
+    zone: owner.zone.slice(0, 64).toWellFormed(),
+  }));
   const redirectError = { owners, ringFingerprint: decision.fingerprint };
   if (decision.kind === "redirect") return new RedirectStatus("another node owns the repository", redirectError);
   const names = owners.slice(0, 4).map(({ node, address }) => `${node} (${address})`);

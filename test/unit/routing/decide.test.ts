@@ -85,6 +85,12 @@ test("a draining node redirects to the sites that are left", () => {
   });
 });
 
+test("a draining node serves what another node sent to it, and clients that do not follow", () => {
+  const draining = view("n1", { n1: "draining", n2: "ready" });
+  expect(decide(draining, repository, { ...read, hops: 1 }, serve)).toEqual({ kind: "local" });
+  expect(decide(draining, repository, { ...read, aware: false }, serve)).toEqual({ kind: "local" });
+});
+
 // B23
 test("when a fourth node joins, about a quarter of the repositories move, all of them to it, and each has one owner in every view", () => {
   const three = { n1: "ready", n2: "ready", n3: "ready" } as const;
