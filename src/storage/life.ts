@@ -75,7 +75,7 @@ export async function removeRepository(path: string, options: LifeOptions, deps:
     const base = await deps.reader.newest(path, deadline.signal);
     repoId ??= base?.repoId;
     if (base?.state !== "live" || base.repoId !== repoId) {
-      throw new CodedError("repository_not_found", "repository does not exist", { relativePath: path });
+      throw new CodedError("repository_not_found", "repository not found", { relativePath: path });
     }
     const by = { txid: randomHex(deps.random, idByteCount), writer: options.writer, writtenAtMs: deps.clock.now() };
     const nothing = { state: "deleted", refTables: [], inlineRefTable: new Uint8Array(), packs: [] } as const;

@@ -125,6 +125,11 @@ test("a repository that was deleted and made again under its name is empty, also
   expect(fetch.code).not.toBe(0);
 });
 
+test("removing what is not there says so in the words that Gitaly's clients know", async () => {
+  await using node = await startServicesNode(dir);
+  await expect(remove(node)).rejects.toMatchObject({ code: "repository_not_found", message: "repository not found" });
+});
+
 // B93
 test("a push whose answer was lost succeeds when it is sent again, and makes one generation", async () => {
   await using node = await startServicesNode(dir);

@@ -1,5 +1,4 @@
 import { CodedError } from "../../base/index.ts";
-import type { CatalogEntry } from "../../catalog/index.ts";
 import type { ListRepositoriesRequest__Output } from "../../proto/gen/gitaly_gossip/v1/ListRepositoriesRequest.ts";
 import type { ListRepositoriesResponse } from "../../proto/gen/gitaly_gossip/v1/ListRepositoriesResponse.ts";
 import type { CallContext } from "../../rpc/index.ts";
@@ -13,7 +12,7 @@ const maxTextBytes = 1024;
 const infoOverheadBytes = 256;
 
 /** ListRepositories: from the catalog, in byte order of the paths; fails where the database does. A limit of 0 lists all. */
-export function listRepositories(deps: Pick<ServicesDeps, "catalog">) {
+export function listRepositories(deps: Pick<ServicesDeps, "catalog" | "view">) {
   return async function* (request: ListRepositoriesRequest__Output, call: CallContext): AsyncGenerator<ListRepositoriesResponse> {
     const prefix = checkText("prefix", request.prefix);
     let after = checkText("page_token", request.paginationParams?.pageToken ?? "");
@@ -27,16 +26,18 @@ export function listRepositories(deps: Pick<ServicesDeps, "catalog">) {
       const more = found.length > entries.length;
       left -= entries.length;
       after = entries.at(-1)?.path ?? after;
-      yield* messages(entries, more && left === 0 ? after : "");
+      yield* messages(
+        entries.map((entry) => repositoryInfo(entry, deps.view().ring.replicas)),
+        more && left === 0 ? after : "",
+      );
       if (!more) return;
     }
   };
 }
 
-function* messages(entries: readonly CatalogEntry[], nextCursor: string): Generator<ListRepositoriesResponse> {
-  const infos = entries.map(repositoryInfo);
+function* messages(infos: readonly ReturnType<typeof repositoryInfo>[], nextCursor: string): Generator<ListRepositoriesResponse> {
   let remaining = infos.length;
-  const sizeOf = (info: (typeof infos)[number]) => 3 * info.relativePath.length + info.defaultBranch.length + infoOverheadBytes;
+  const sizeOf = (info: ReturnType<typeof repositoryInfo>) => 3 * info.relativePath.length + info.defaultBranch.length + infoOverheadBytes;
   for (const repositories of chunked(infos, sizeOf)) {
     remaining -= repositories.length;
     yield { repositories, ...(remaining === 0 && nextCursor !== "" ? { paginationCursor: { nextCursor } } : {}) };

@@ -4,7 +4,7 @@ import { ringKey } from "../../routing/index.ts";
 import { targetPath } from "../../rpc/index.ts";
 import type { ServicesDeps } from "../services-deps.ts";
 
-/** Route: who owns a repository, in order, and the numbers behind it. The repository need not exist. */
+/** Route: who owns a repository, in order, and the numbers behind it. The repository need not exist. Its own k counts, or the cluster's: `gitaly-replicas` is for calls that are routed. */
 export function route(deps: Pick<ServicesDeps, "view" | "catalog" | "storageName">) {
   return async (request: RouteRequest__Output): Promise<RouteResponse> => {
     const path = targetPath(request.repository, deps.storageName);

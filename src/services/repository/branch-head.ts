@@ -1,6 +1,7 @@
 import { type ByteString, CodedError } from "../../base/index.ts";
 import { isRefName } from "../../storage/index.ts";
 
+/** As long as the name of any ref that can be pushed. */
 const maxBytes = 1000;
 
 /**
@@ -11,7 +12,7 @@ const maxBytes = 1000;
 export function branchHead(branch: Uint8Array): ByteString {
   const name = Buffer.from(branch).toString("latin1") || "main";
   const head = `refs/heads/${name}`;
-  if (name.length > maxBytes || name.startsWith("-") || name === "HEAD" || !isRefName(head)) {
+  if (head.length > maxBytes || name.startsWith("-") || name === "HEAD" || !isRefName(head)) {
     throw new CodedError("invalid_argument", "default_branch is not a valid branch name", { defaultBranch: name.slice(0, maxBytes) });
   }
   return head;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { getRepository } from "../../../../src/services/cluster/get-repository.ts";
-import { repositoryMessage, ServicesFixture } from "../../../support/services-fixture.ts";
+import { fakeMember, fakeView, repositoryMessage, ServicesFixture } from "../../../support/services-fixture.ts";
 
 test("a repository is described from its newest generation, with or without a catalog", async () => {
   const fixture = new ServicesFixture();
@@ -22,4 +22,15 @@ test("a repository is described from its newest generation, with or without a ca
   });
   await expect(get("b.git")).rejects.toMatchObject({ code: "repository_not_found" });
   expect(fixture.openLeases).toBe(0);
+});
+
+test.each([
+  [0, 3],
+  [2, 2],
+])("replicas is the k in effect: %i of its own in a cluster of 3 answers %i", async (own, answered) => {
+  const fixture = new ServicesFixture();
+  fixture.setView(fakeView([fakeMember("n1")], 3));
+  fixture.add("a.git", {}, { settings: { replicas: own, placement: "" } });
+  const { repository } = await getRepository(fixture.deps)({ repository: repositoryMessage("a.git") }, fixture.call());
+  expect(repository?.replicas).toBe(answered);
 });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { CodedError } from "../../../../src/base/index.ts";
 import { catalogEntry } from "../../../../src/services/catalog-entry.ts";
 import { listRepositories } from "../../../../src/services/cluster/list-repositories.ts";
-import { collect, fakeGeneration, ServicesFixture } from "../../../support/services-fixture.ts";
+import { collect, fakeGeneration, fakeMember, fakeView, ServicesFixture } from "../../../support/services-fixture.ts";
 
 function fixtureWith(paths: readonly string[]): ServicesFixture {
   const fixture = new ServicesFixture();
@@ -26,7 +26,9 @@ async function list(fixture: ServicesFixture, prefix: string, pageToken = "", li
 }
 
 test("a repository is listed with what the catalog knows", async () => {
-  const { messages } = await list(fixtureWith(["a.git"]), "");
+  const fixture = fixtureWith(["a.git"]);
+  fixture.setView(fakeView([fakeMember("n1")], 3));
+  const { messages } = await list(fixture, "");
   expect(messages[0]?.repositories).toEqual([
     {
       relativePath: "a.git",
@@ -34,7 +36,7 @@ test("a repository is listed with what the catalog knows", async () => {
       objectFormat: "sha1",
       defaultBranch: Buffer.from("main"),
       generation: "1",
-      replicas: 0,
+      replicas: 3,
       sizeBytes: "0",
       refs: "3",
       packs: "0",

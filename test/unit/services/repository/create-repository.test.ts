@@ -59,10 +59,21 @@ test.each([
   "\x01",
   "a\x7f",
   "x.lock/y",
+  "x".repeat(990),
 ])("the default branch %j is refused", async (branch) => {
   const fixture = new ServicesFixture();
   await expect(createRepository(fixture.deps)(request("a.git", branch), fixture.call())).rejects.toMatchObject({
     code: "invalid_argument",
+  });
+  expect(fixture.repositories.size).toBe(0);
+});
+
+test("an object format of which this version knows nothing is refused, not taken for another", async () => {
+  const fixture = new ServicesFixture();
+  const asked = { ...request("a.git"), objectFormat: 7 as unknown as "OBJECT_FORMAT_UNSPECIFIED" };
+  await expect(createRepository(fixture.deps)(asked, fixture.call())).rejects.toMatchObject({
+    code: "invalid_argument",
+    message: "unknown object format",
   });
   expect(fixture.repositories.size).toBe(0);
 });

@@ -99,7 +99,12 @@ test.each([
   const reported: number[] = [];
   let asked = 0;
   fixture.git.disconnected = async () => (asked++ === 0 ? ["refs/heads/a"] : []);
-  fixture.cache = { reportDamage: async ({ generation }) => (reported.push(generation.n), damaged) };
+  fixture.cache = {
+    reportDamage: async ({ generation }) => {
+      reported.push(generation.n);
+      return damaged;
+    },
+  };
   fixture.storage = {
     publish: async ({ base, updates, disconnected }, signal) => {
       const refs = await disconnected({ ...base, n: 5 }, updates, signal);
