@@ -61,6 +61,11 @@ class Findings {
 /** Parses and classes `text`. Never throws: what the grammar refuses is ambiguous. */
 export function analyse(text: string, pureFunctions: ReadonlySet<string>): Analysis {
   const findings = new Findings(pureFunctions);
+  // The parser would stop there, and the protocol has no way to send it.
+  if (text.includes("\0")) {
+    findings.add("ambiguous", "a NUL character");
+    return finish(findings, 1);
+  }
   if (text.trim() === "") return finish(findings, 0);
   let statements: readonly SyntaxNode[];
   try {
@@ -209,8 +214,10 @@ function walk(root: SyntaxNode, findings: Findings): void {
     for (const [key, value] of Object.entries(node)) {
       const verb = dataStatements[key];
       if (verb) findings.add("write", `${verb} inside a query`);
-      else if (key === "intoClause") findings.add("write", "SELECT INTO");
-      else if (key === "LockingClause") findings.add("write", lockName(value));
+      else if (key === "intoClause") {
+        findings.add("write", "SELECT INTO");
+        if (isTemporary({ into: value })) findings.leavesState = true;
+      } else if (key === "LockingClause") findings.add("write", lockName(value));
       else if (key === "FuncCall") addCall(value, findings);
       stack.push(value);
     }

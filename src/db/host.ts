@@ -184,6 +184,7 @@ export class Host {
   }
 
   #statement(text: string, values: Values): pg.QueryConfig {
+    if (text.includes("\0")) throw new CodedError("invalid_argument", "an SQL text holds a NUL character");
     const config = { text, ...(values ? { values: [...values] } : {}) };
     // The extended protocol takes a single statement: no second one can ride along to a replica.
     return this.role === "replica" ? ({ ...config, queryMode: "extended" } as pg.QueryConfig) : config;

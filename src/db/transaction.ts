@@ -1,6 +1,6 @@
 import { CodedError, Mutex, neverAborted } from "../base/index.ts";
 import type { Analysis } from "./analyse.ts";
-import { errorClass } from "./error-class.ts";
+import { errorClass, poisonsConnection } from "./error-class.ts";
 import type { Host, Lease, QueryResult, Values } from "./host.ts";
 import type { OpenTransaction } from "./session.ts";
 
@@ -36,6 +36,8 @@ export class Transaction implements OpenTransaction {
   #readOnly = false;
   #readOnlyDepth = 0;
   #open = true;
+  /** A statement may still run on the connection although nobody waits for it. */
+  #givenUp = false;
   readonly #savepoints: { name: string; set: boolean }[] = [];
   #savepointCount = 0;
 
@@ -69,7 +71,7 @@ export class Transaction implements OpenTransaction {
       this.#savepoints.splice(this.#savepoints.indexOf(savepoint), 1);
       if (!lease || !savepoint.set) return;
       await this.#turn.run(async () => {
-        for (const command of commands) await lease.query(command, undefined, signal);
+        for (const command of commands) await this.#send(lease, command, undefined, signal);
       }, signal);
     };
     try {
@@ -90,9 +92,10 @@ export class Transaction implements OpenTransaction {
     await this.#turn.run(async () => {
       const lease = this.#lease;
       if (!lease) return;
+      if (this.#givenUp) throw givenUp();
       let command: string;
       try {
-        command = (await lease.query("COMMIT", undefined, signal)).command;
+        command = (await this.#send(lease, "COMMIT", undefined, signal)).command;
       } catch (error) {
         // What was read stays true, however the end was lost.
         if (this.#readOnly) return;
@@ -105,11 +108,12 @@ export class Transaction implements OpenTransaction {
     }, neverAborted);
   }
 
-  /** Undoes everything; never fails, since a connection that cannot be told to is closed instead. */
+  /** Undoes everything; never fails, and never waits for a statement that was given up: the connection is closed instead. */
   async rollback(): Promise<void> {
     this.#open = false;
     await this.#turn.run(async () => {
-      await this.#lease?.query("ROLLBACK", undefined, neverAborted).catch(() => this.#lease?.discard());
+      if (this.#givenUp) this.#lease?.discard();
+      else await this.#lease?.query("ROLLBACK", undefined, neverAborted).catch(() => this.#lease?.discard());
     }, neverAborted);
   }
 
@@ -126,6 +130,7 @@ export class Transaction implements OpenTransaction {
         reasons: analysis.reasons,
       });
     }
+    if (this.#givenUp) throw givenUp();
     const begun = this.#lease;
     if (!begun) return await this.#first<R>(analysis, text, values, signal);
     return await this.#statement<R>(begun, analysis, text, values, signal);
@@ -137,7 +142,8 @@ export class Transaction implements OpenTransaction {
       if (plan.readOnly) refuseWrites(analysis);
       const lease = await host.acquire(signal);
       try {
-        await lease.query(beginText(plan), undefined, signal);
+        this.#givenUp = false;
+        await this.#send(lease, beginText(plan), undefined, signal);
         this.#readOnly = plan.readOnly;
         const result = await this.#statement<R>(lease, analysis, text, values, signal);
         this.#keep(lease, host);
@@ -169,12 +175,12 @@ export class Transaction implements OpenTransaction {
     if (this.#readOnly || this.#readOnlyDepth > 0) refuseWrites(analysis);
     for (const savepoint of this.#savepoints) {
       if (savepoint.set) continue;
-      await lease.query(`SAVEPOINT ${savepoint.name}`, undefined, signal);
+      await this.#send(lease, `SAVEPOINT ${savepoint.name}`, undefined, signal);
       savepoint.set = true;
     }
     if (analysis.leavesState) lease.discard();
     try {
-      const result = await lease.query<R>(text, values, signal);
+      const result = await this.#send<R>(lease, text, values, signal);
       if (lease.transactionStatus === "I") {
         lease.discard();
         throw new CodedError("failed_precondition", "a statement ended the transaction it was in");
@@ -182,6 +188,15 @@ export class Transaction implements OpenTransaction {
       return result;
     } catch (error) {
       throw this.#lease ? this.#translate(error) : error;
+    }
+  }
+
+  async #send<R>(lease: Lease, text: string, values: Values, signal: AbortSignal): Promise<QueryResult<R>> {
+    try {
+      return await lease.query<R>(text, values, signal);
+    } catch (error) {
+      if (signal.aborted || (errorClass(error) === "slow" && poisonsConnection(error))) this.#givenUp = true;
+      throw error;
     }
   }
 
@@ -202,6 +217,10 @@ export class Transaction implements OpenTransaction {
 /** Thrown instead of sending a write where nothing may be written. */
 export function writeRefused(reasons: readonly string[], cause?: unknown): CodedError {
   return new CodedError("write_inside_read_only_transaction", "a write inside a block that only reads", { reasons }, { cause });
+}
+
+function givenUp(): CodedError {
+  return new CodedError("failed_precondition", "a statement of the transaction was given up, so it is rolled back");
 }
 
 function refuseWrites(analysis: Analysis): void {

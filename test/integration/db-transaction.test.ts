@@ -177,3 +177,36 @@ test("transaction control and use after the end are refused", async () => {
 test("serializable is not asked of a standby", async () => {
   await lb.transaction({ readOnly: true, isolationLevel: "serializable" }, async (tx) => expect(await standbyIn(tx)).toBe(false));
 });
+
+test("an abort ends a transaction at once, whatever the server is busy with, and nothing of it stays", async () => {
+  const stop = new AbortController();
+  const running = lb.transaction({ signal: stop.signal }, async (tx) => {
+    await tx.query("INSERT INTO t VALUES (1)");
+    setTimeout(() => stop.abort(new Error("enough")), 100);
+    await tx.query("SELECT pg_sleep(5)");
+  });
+  const startedMs = performance.now();
+  await expect(running).rejects.toThrow("enough");
+  expect(performance.now() - startedMs).toBeLessThan(4000);
+  expect(await stored()).toEqual([]);
+});
+
+test("a transaction whose statement was given up runs no other one and is never committed", async () => {
+  const failure = await failureOf(
+    lb.transaction(async (tx) => {
+      const stop = new AbortController();
+      const given = tx.query("INSERT INTO t SELECT 1 FROM pg_sleep(1)", [], { signal: stop.signal });
+      setTimeout(() => stop.abort(new Error("enough")), 100);
+      await expect(given).rejects.toThrow("enough");
+      expect(await failureOf(tx.query("INSERT INTO t VALUES (2)"))).toMatchObject({ code: "failed_precondition" });
+    }),
+  );
+  expect(failure).toMatchObject({ code: "failed_precondition" });
+  expect(await stored()).toEqual([]);
+});
+
+test("a text that the protocol cannot carry is the caller's fault and costs no replica", async () => {
+  expect(await failureOf(lb.query("SELECT 1\0; DROP TABLE t"))).toMatchObject({ code: "invalid_argument" });
+  expect(await failureOf(lb.query("SELECT 1\0", [], { hint: "read" }))).toMatchObject({ code: "invalid_argument" });
+  expect(lb.status.every(({ usable }) => usable)).toBe(true);
+});

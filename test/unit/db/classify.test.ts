@@ -220,3 +220,14 @@ test.each([
 ])("%s leaves state on its connection: %s", (text, expected) => {
   expect(new Classifier().analyse(text).leavesState).toBe(expected);
 });
+
+test("a temporary table made by a query stays on its connection, so the connection is not kept", () => {
+  expect(new Classifier().analyse("SELECT * INTO TEMP x FROM t")).toMatchObject({ kind: "write", leavesState: true });
+  expect(new Classifier().analyse("EXPLAIN ANALYZE SELECT * INTO TEMP x FROM t")).toMatchObject({ kind: "write", leavesState: true });
+  expect(new Classifier().analyse("SELECT * INTO x FROM t")).toMatchObject({ kind: "write", leavesState: false });
+});
+
+test("the verdict is on the whole text, also where it holds a NUL", () => {
+  expect(classify("SELECT 1\0; DROP TABLE t")).toEqual({ kind: "ambiguous", reasons: ["a NUL character"] });
+  expect(classify("\0")).toMatchObject({ kind: "ambiguous" });
+});
