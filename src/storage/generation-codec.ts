@@ -7,6 +7,7 @@ import { messageCodec } from "../proto/index.ts";
 import type { Artifact, Generation, Pack } from "./generation.ts";
 import { type ArtifactExt, isId, parseArtifactName } from "./keys.ts";
 import { isRefName } from "./ref-name.ts";
+import { hasUnknownField } from "./unknown-field.ts";
 
 const codec = messageCodec<Message, Generation__Output>("gitaly_gossip.v1.Generation");
 
@@ -26,7 +27,7 @@ export const generationLimits = {
 /** A generation that has no stored bytes yet. */
 export type GenerationDraft = Omit<Generation, "digest">;
 
-/** The bytes of a record and the generation they stand for. Errors: `limit_exceeded`. */
+/** The bytes of a record and the generation that every reader will find in them. Errors: `limit_exceeded`; `internal` where they would find none. */
 export function encodeGeneration(draft: GenerationDraft): { bytes: Uint8Array; generation: Generation } {
   const limits = generationLimits;
   const bytes = codec.encode({
@@ -46,7 +47,13 @@ export function encodeGeneration(draft: GenerationDraft): { bytes: Uint8Array; g
       recordBytes: bytes.length,
     });
   }
-  return { bytes, generation: { ...draft, digest: digestOf(bytes) } };
+  try {
+    return { bytes, generation: decodeGeneration(bytes, { n: draft.n, path: draft.path }) };
+  } catch (cause) {
+    // A slot is never vacated: a record that cannot be read would end its repository.
+    const problem = CodedError.is(cause) ? cause.fields["problem"] : undefined;
+    throw new CodedError("internal", "a generation record that no one could read was not written", { problem }, { cause });
+  }
 }
 
 /**
@@ -56,12 +63,14 @@ export function encodeGeneration(draft: GenerationDraft): { bytes: Uint8Array; g
 export function decodeGeneration(bytes: Uint8Array, expected: { n: number; path?: string }): Generation {
   ensure(bytes.length <= generationLimits.recordBytes, "record is too large");
   let message: Generation__Output;
+  let unknownField: boolean;
   try {
     message = codec.decode(bytes);
+    unknownField = hasUnknownField(bytes);
   } catch {
     throw corrupt("record is not a protobuf message");
   }
-  ensure(message.format === generationFormat, "record has a format this version does not know");
+  ensure(message.format === generationFormat && !unknownField, "record has a format this version does not know");
   const n = integer(message.n, "n");
   ensure(n === expected.n, "record is not of its slot");
   ensure(message.parentDigest.length === (n === 1 ? 0 : 32), "parent digest has a wrong length");

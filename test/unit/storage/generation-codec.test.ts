@@ -1,3 +1,4 @@
+import { readFile, writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import type { Generation as Message } from "../../../src/proto/gen/gitaly_gossip/v1/Generation.ts";
 import { messageCodec } from "../../../src/proto/index.ts";
@@ -41,6 +42,15 @@ test("a record read back is the generation that was written", () => {
   const { bytes, generation } = encodeGeneration(draft);
   expect(decodeGeneration(bytes, { n: 7, path: draft.path })).toEqual(generation);
   expect(generation).toMatchObject(draft);
+});
+
+test("records are what they always were, byte for byte", async () => {
+  const golden = new URL("golden/generation.hex", import.meta.url);
+  const hex = Buffer.from(encodeGeneration(draft).bytes).toString("hex");
+  if (process.env["UPDATE_GOLDEN"]) await writeFile(golden, `${hex.replace(/.{120}/g, "$&\n")}\n`);
+  const stored = (await readFile(golden, "utf8")).replaceAll("\n", "");
+  expect(hex).toBe(stored);
+  expect(decodeGeneration(Buffer.from(stored, "hex"), { n: 7 })).toMatchObject(draft);
 });
 
 test("the first generation has no parent", () => {
@@ -94,4 +104,46 @@ test.each(Object.entries(damages))("a record with %s is corrupt", (_, damage) =>
 test("a record with more packs than readers accept is not written", () => {
   const packs = Array.from({ length: 10_001 }, () => draft.packs[0] as (typeof draft.packs)[number]);
   expect(() => encodeGeneration({ ...draft, packs })).toThrowError(expect.objectContaining({ code: "limit_exceeded" }));
+});
+
+test("a record with a field that a later version added is refused at any depth, since a successor would lose it", () => {
+  const { bytes } = encodeGeneration(draft);
+  const and = (...more: number[]) => Buffer.concat([bytes, Buffer.from(more)]);
+  const settings = [0x8a, 0x01, 2];
+  expect(decodeGeneration(and(...settings, 1 << 3, 1), { n: 7 }).settings.replicas).toBe(1);
+  for (const record of [and(0xb0, 0x01, 1), and(...settings, 3 << 3, 1)]) {
+    expect(() => decodeGeneration(record, { n: 7 })).toThrowError(
+      expect.objectContaining({ code: "corrupt", fields: { problem: "record has a format this version does not know" } }),
+    );
+  }
+});
+
+test("sizes, counts and epochs up to 2^53 - 1 are kept, and larger ones are refused", () => {
+  const most = Number.MAX_SAFE_INTEGER;
+  const large = { name: artifact("pack").name, sizeBytes: most };
+  const edge: GenerationDraft = {
+    ...draft,
+    n: most,
+    writtenAtMs: most,
+    createdAtMs: most,
+    pruneEpoch: most,
+    gcEpoch: most,
+    bumpGen: most,
+    packs: [{ pack: large, index: artifact("idx"), objectCount: most }],
+    trash: { [artifact("pack", "3").name]: most },
+  };
+  const { bytes } = encodeGeneration(edge);
+  expect(decodeGeneration(bytes, { n: most })).toMatchObject(edge);
+  const beyond = codec.encode({ format: 1, n: String(2 ** 53) });
+  expect(() => decodeGeneration(beyond, { n: 2 ** 53 })).toThrowError(expect.objectContaining({ code: "corrupt" }));
+});
+
+test.each([
+  ["a writer's name of 257 characters", { writer: "x".repeat(257) }],
+  ["a large inline ref table", { inlineRefTable: new Uint8Array(65_537) }],
+  ["a HEAD that is no ref", { head: "main" }],
+  ["an epoch beyond 2^53", { gcEpoch: 2 ** 53 }],
+  ["artifacts of a deleted repository", { state: "deleted" }],
+] as const)("a record with %s is not written, as it could never be replaced", (_, wrong) => {
+  expect(() => encodeGeneration({ ...draft, ...wrong })).toThrowError(expect.objectContaining({ code: "internal" }));
 });
