@@ -35,8 +35,9 @@ export function isOccupied(error: unknown): boolean {
 
 /** True where the store understood the request and will not do it. */
 export function isRefusal(error: unknown): boolean {
-  const { status } = failureOf(error);
-  if (status === undefined) return false;
+  const { status, name } = failureOf(error);
+  // S3 says 400 where a body came too slowly.
+  if (status === undefined || name === "RequestTimeout") return false;
   return status === 501 || (status >= 400 && status < 500 && ![404, 408, 409, 412, 425, 429].includes(status));
 }
 

@@ -159,6 +159,12 @@ export class S3Store implements ObjectStore {
       }));
       const prefixes = (answer.CommonPrefixes ?? []).map((found) => this.#relative(found.Prefix));
       const next = answer.IsTruncated ? continueAfter(objects.at(-1)?.key, prefixes.at(-1)) : undefined;
+      if (answer.IsTruncated && next === undefined) {
+        throw new CodedError("store_unavailable", "the object store cut a list off before its first entry", {
+          op: "list",
+          transient: true,
+        });
+      }
       return { objects, prefixes, next };
     } catch (error) {
       signal.throwIfAborted();

@@ -45,6 +45,7 @@ test.each([
   ["error409", "unknown", undefined],
   ["reset", "unknown", undefined],
   ["error403", "unknown", undefined],
+  ["error400", "unknown", undefined],
 ] as const)("a create that meets %s is %s and is not retried by the client", async (fault, outcome, stored) => {
   await using s3 = await setUp();
   s3.faults.push(["PUT", fault]);
@@ -79,10 +80,17 @@ test("only the store's own NoSuchKey means absent", async () => {
 
 test("reads, lists, writes and removals are repeated where that can help, and not where the store refuses", async () => {
   await using s3 = await setUp();
-  s3.faults.push(["PUT", "error503"], ["PUT", "lostReply"], ["GET", "error500"], ["GET", "reset"], ["GET", "shortBody"]);
+  s3.faults.push(
+    ["PUT", "error503"],
+    ["PUT", "lostReply"],
+    ["PUT", "error400"],
+    ["GET", "error500"],
+    ["GET", "reset"],
+    ["GET", "shortBody"],
+  );
   await s3.store.put("a", Buffer.from("0123456789"), neverAborted);
   expect(text(await s3.store.get("a", 10, neverAborted))).toBe("0123456789");
-  s3.faults.push(["GET", "error503"], ["DELETE", "error503"]);
+  s3.faults.push(["GET", "error503"], ["GET", "emptyPage"], ["DELETE", "error503"]);
   expect((await s3.store.list({ prefix: "" }, neverAborted)).objects).toHaveLength(1);
   await s3.store.delete("a", neverAborted);
   s3.setAlways("error403");

@@ -9,6 +9,7 @@ import type { ObjectStore } from "../../src/storage/index.ts";
  * - `error500` / `error503` / `error409` / `error403`: the answer, nothing applied. `error500AfterCommit`: applied, then 500.
  * - `lostReply`: applied, then the connection is destroyed. `reset`: destroyed before anything is applied.
  * - `shortBody`: a body ends early. `ignoreCondition`: If-None-Match is ignored. `say304`: 304 where S3 says 412.
+ * - `error400`: 400 RequestTimeout, nothing applied. `emptyPage`: a list that is cut off before its first entry.
  * - `html404`: a proxy's 404. `noBucket`: 404 NoSuchBucket. `hang`: no answer.
  */
 export type S3Fault =
@@ -16,6 +17,8 @@ export type S3Fault =
   | "error503"
   | "error409"
   | "error403"
+  | "error400"
+  | "emptyPage"
   | "error500AfterCommit"
   | "lostReply"
   | "reset"
@@ -90,8 +93,9 @@ async function answer(options: S3FrontOptions, request: IncomingMessage, respons
   if (fault === "error500") return sendError(response, 500, "InternalError");
   if (fault === "error503") return sendError(response, 503, "SlowDown");
   if (fault === "error409") return sendError(response, 409, "ConditionalRequestConflict");
+  if (fault === "error400") return sendError(response, 400, "RequestTimeout");
   if (fault === "error403") return sendError(response, 403, "AccessDenied");
-  if (method === "GET" && key === "") return await list(options.store, url.searchParams, response);
+  if (method === "GET" && key === "") return await list(options.store, url.searchParams, fault, response);
   if (method === "GET") return await get(options.store, key, fault, response);
   if (method === "PUT") return await put(options.store, key, body, fault, request, response);
   if (method === "DELETE") {
@@ -134,7 +138,8 @@ async function put(
   response.writeHead(200, { etag: '"0"' }).end();
 }
 
-async function list(store: ObjectStore, query: URLSearchParams, response: ServerResponse): Promise<void> {
+async function list(store: ObjectStore, query: URLSearchParams, fault: S3Fault | undefined, response: ServerResponse): Promise<void> {
+  if (fault === "emptyPage") return void response.end("<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>");
   const startAfter = query.get("start-after");
   const page = await store.list(
     {

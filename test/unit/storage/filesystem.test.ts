@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { type FileHandle, mkdir, open, readdir, readFile, readlink, rename, rmdir, stat, utimes, writeFile } from "node:fs/promises";
+import { type FileHandle, mkdir, open, readdir, readFile, readlink, rename, stat, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { neverAborted, systemClock, systemRandom } from "../../../src/base/index.ts";

@@ -40,6 +40,19 @@ test("a store that refuses create-only writes is for reads only, with its answer
   expect(await probe(store)).toMatchObject({ state: "read_only", message: expect.stringContaining("501 NotImplemented") });
 });
 
+test("a new key that is called occupied is a verdict, unless the probe's own write is what stands there", async () => {
+  const store = new MemoryObjectStore();
+  const create = store.createIfAbsent.bind(store);
+  let applied = true;
+  store.createIfAbsent = async (key, body, signal) => {
+    if (applied) await create(key, body, signal);
+    return { outcome: "occupied" };
+  };
+  expect(await probe(store)).toEqual({ state: "proven", message: "" });
+  applied = false;
+  expect(await probe(store)).toMatchObject({ state: "read_only", message: expect.stringContaining("occupied") });
+});
+
 test("a store whose reads lag behind its writes is broken", async () => {
   const store = new MemoryObjectStore();
   const get = store.get.bind(store);
