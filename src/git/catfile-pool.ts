@@ -106,9 +106,13 @@ export class CatfilePool implements AsyncDisposable {
   async #start(objectDir: string, format: RepositoryView["objectFormat"]): Promise<Entry> {
     const catfile = await Catfile.start(this.#deps.gate, { gitDir: this.#skeleton(format), objectDir }, neverAborted);
     const entry: Entry = { catfile, users: 0, idle: undefined };
-    this.#entries.set(objectDir, entry);
-    if (this.#closed) this.#drop(objectDir);
+    // One that was started for callers who left before it was there.
+    this.#drop(objectDir);
     this.#makeRoom();
+    this.#entries.set(objectDir, entry);
+    // It rests from the start: who asked for it may be gone.
+    this.#rest(objectDir, entry);
+    if (this.#closed) this.#drop(objectDir);
     return entry;
   }
 
@@ -125,9 +129,13 @@ export class CatfilePool implements AsyncDisposable {
     if (this.#entries.get(objectDir) !== entry) this.#end(entry);
     else if (!entry.catfile.usable) this.#drop(objectDir);
     else {
-      entry.idle = this.#deps.clock.timer(this.#options.idleMs, () => this.#drop(objectDir));
+      this.#rest(objectDir, entry);
       this.#makeRoom();
     }
+  }
+
+  #rest(objectDir: string, entry: Entry): void {
+    entry.idle = this.#deps.clock.timer(this.#options.idleMs, () => this.#drop(objectDir));
   }
 
   /** Takes a process out of the pool; one that is in use ends with its last user. */

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -24,8 +24,8 @@ export interface GitOptions extends ProcessGateOptions, UploadPackLimits, Receiv
   readonly catfileIdleMs: number;
   /** Objects read whole; default 64 MiB. */
   readonly maxObjectBytes: number;
-  /** Where small private directories are made; default the system's. */
-  readonly tempDir: string;
+  /** For small private files. Belongs to this process alone and is emptied at start. Default: a new directory in the system's place for them. */
+  readonly tempDir?: string;
   /** How children start: by the helper process where it is built, or from this process; default "auto". */
   readonly spawner: "auto" | "direct";
 }
@@ -40,7 +40,6 @@ export const defaultGitOptions: GitOptions = {
   maxCatfileProcesses: 32,
   catfileIdleMs: 30_000,
   maxObjectBytes: 67_108_864,
-  tempDir: tmpdir(),
   spawner: "auto",
 };
 
@@ -56,8 +55,8 @@ export async function createGit(options: Partial<GitOptions>, deps: GitDeps): Pr
   const all: GitOptions = { ...defaultGitOptions, ...options };
   const logger = deps.logger.child({ part: "git" });
   const { clock, metrics } = deps;
-  const spawner = createSpawner(all, logger);
-  const dir = await mkdtemp(join(all.tempDir, "gitaly-git-"));
+  const dir = await privateDir(all.tempDir);
+  const spawner = createSpawner(all, dir, logger);
   try {
     const gate = new ProcessGate(all, { clock, metrics, spawner });
     const version = await readGitVersion(gate, all.binPath, neverAborted);
@@ -87,9 +86,17 @@ export async function createGit(options: Partial<GitOptions>, deps: GitDeps): Pr
   }
 }
 
-function createSpawner(options: GitOptions, logger: Logger): Spawner {
+/** Empty: what a killed process left in a directory of its own goes. */
+async function privateDir(given: string | undefined): Promise<string> {
+  if (given === undefined) return await mkdtemp(join(tmpdir(), "gitaly-git-"));
+  await rm(given, { recursive: true, force: true });
+  await mkdir(given, { recursive: true, mode: 0o700 });
+  return given;
+}
+
+function createSpawner(options: GitOptions, dir: string, logger: Logger): Spawner {
   const entryPath = helperEntry();
-  if (options.spawner === "auto" && entryPath !== undefined) return new HelperSpawner({ entryPath }, { logger });
+  if (options.spawner === "auto" && entryPath !== undefined) return new HelperSpawner({ entryPath, dir }, { logger });
   if (options.spawner === "auto") logger.info("spawn helper is not built; git children start from this process");
   return new DirectSpawner();
 }

@@ -13,6 +13,9 @@ interface Job {
   pid: number | undefined;
 }
 
+/** The path of a unix socket may have about 100 bytes. */
+const maxParentBytes = 75;
+
 /** One life of the spawn helper. */
 export class HelperProcess {
   readonly #process: ChildProcess;
@@ -37,9 +40,8 @@ export class HelperProcess {
   }
 
   /** Starts a helper from its built file and waits until it listens. Errors: `git_failed`. */
-  static async start(entryPath: string): Promise<HelperProcess> {
-    // The path of a unix socket may have about 100 bytes.
-    const parent = tmpdir().length > 60 ? "/tmp" : tmpdir();
+  static async start({ entryPath, dir: wantedDir }: { readonly entryPath: string; readonly dir: string }): Promise<HelperProcess> {
+    const parent = [wantedDir, tmpdir()].find((path) => Buffer.byteLength(path) <= maxParentBytes) ?? "/tmp";
     const dir = await mkdtemp(join(parent, "gitaly-spawner-"));
     const child = fork(entryPath, [join(dir, "s")], {
       // Of its own process group, so that a Ctrl-C meant for the node does not end it first.

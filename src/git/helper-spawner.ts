@@ -6,6 +6,8 @@ import type { SpawnedChild, Spawner, SpawnRequest } from "./spawner.ts";
 export interface HelperSpawnerOptions {
   /** The built `spawner-main.js`. */
   readonly entryPath: string;
+  /** Where the helper's sockets are made, unless its name is too long for them. */
+  readonly dir: string;
 }
 
 export interface HelperSpawnerDeps {
@@ -47,7 +49,7 @@ export class HelperSpawner implements Spawner {
 
   async #start(): Promise<HelperProcess> {
     try {
-      const helper = await HelperProcess.start(this.#options.entryPath);
+      const helper = await HelperProcess.start(this.#options);
       void helper.gone.then(() => {
         this.#helper = undefined;
         if (!this.#closed) this.#logger.warn("spawn helper died; the next child starts it again");

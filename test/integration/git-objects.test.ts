@@ -1,10 +1,18 @@
 import { existsSync } from "node:fs";
+import { mkdir, readdir } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { neverAborted } from "../../src/base/index.ts";
+import { neverAborted, systemClock } from "../../src/base/index.ts";
+import { CatfilePool } from "../../src/git/catfile-pool.ts";
+import { DirectSpawner } from "../../src/git/direct-spawner.ts";
 import type { Git } from "../../src/git/index.ts";
+import { defaultProcessGateOptions, ProcessGate } from "../../src/git/process-gate.ts";
+import type { Spawner } from "../../src/git/spawner.ts";
+import { noMetrics } from "../../src/observability/index.ts";
 import { GitFixture } from "../support/git-fixture.ts";
 import { eventually, processesMentioning } from "../support/git-fixture-processes.ts";
 import { startGit } from "../support/git-fixture-start.ts";
+import { tempDir } from "../support/temp-dir.ts";
 import { TempRepo } from "../support/temp-repo.ts";
 
 let git: Git;
@@ -135,6 +143,49 @@ test("objects beyond the limit are refused by their size", async () => {
   await using f = await filled();
   await expect(small.readObject(f.fixture.view(), "main", "commit", neverAborted)).rejects.toMatchObject({ code: "limit_exceeded" });
   await small[Symbol.asyncDispose]();
+});
+
+test("a directory of its own loses what an earlier process left there, and goes with the git", async () => {
+  await using dir = await tempDir();
+  const own = join(dir.path, "own");
+  await mkdir(join(own, "gitaly-spawner-old"), { recursive: true });
+  const other = await startGit({ tempDir: own });
+  expect(await readdir(own)).not.toContain("gitaly-spawner-old");
+  await using f = await filled();
+  expect((await other.readObject(f.fixture.view(), "main", "commit", neverAborted))?.oid).toBe(f.oids[3]);
+  await other[Symbol.asyncDispose]();
+  expect(existsSync(own)).toBe(false);
+});
+
+test("a process whose caller left while it was started ends after its rest", async () => {
+  await using f = await filled();
+  await using dir = await tempDir();
+  await using direct = new DirectSpawner();
+  let asked = () => {};
+  const isAsked = new Promise<void>((resolve) => {
+    asked = resolve;
+  });
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const spawn: Spawner["spawn"] = async (...args) => {
+    asked();
+    await released;
+    return await direct.spawn(...args);
+  };
+  const parts = { clock: systemClock, metrics: noMetrics };
+  const gate = new ProcessGate(defaultProcessGateOptions, { ...parts, spawner: { spawn, [Symbol.asyncDispose]: async () => {} } });
+  await using pool = new CatfilePool({ maxProcesses: 4, idleMs: 300, dir: dir.path }, { ...parts, gate });
+  await pool.prepare();
+  const left = new AbortController();
+  const leaving = pool.with(f.fixture.view(), left.signal, (catfile) => catfile.info("1234", left.signal));
+  await isAsked;
+  left.abort(new Error("left"));
+  await expect(leaving).rejects.toThrow("left");
+  release();
+  expect(await eventually(() => processesMentioning(f.fixture.dir).length === 1, 5000)).toBe(true);
+  expect(await eventually(() => processesMentioning(f.fixture.dir).length === 0, 5000)).toBe(true);
 });
 
 test("a git that is missing is named at start", async () => {

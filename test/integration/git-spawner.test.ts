@@ -2,6 +2,8 @@ import { spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { packageRoot } from "../../src/base/index.ts";
@@ -11,6 +13,7 @@ import type { SpawnedChild, Spawner } from "../../src/git/spawner.ts";
 import { silentLogger } from "../../src/observability/index.ts";
 import { buildSpawnHelper } from "../support/git-fixture-helper.ts";
 import { eventually, isAlive } from "../support/git-fixture-processes.ts";
+import { tempDir } from "../support/temp-dir.ts";
 
 let built: Awaited<ReturnType<typeof buildSpawnHelper>>;
 beforeAll(async () => {
@@ -18,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => built[Symbol.asyncDispose]());
 
-const helperSpawner = (): HelperSpawner => new HelperSpawner({ entryPath: built.entryPath }, { logger: silentLogger });
+const helperSpawner = (): HelperSpawner => new HelperSpawner({ entryPath: built.entryPath, dir: tmpdir() }, { logger: silentLogger });
 const env = { PATH: process.env["PATH"] ?? "" };
 const shell = (script: string) => ({ file: "sh", args: ["-c", script], env, cwd: "/" });
 
@@ -134,15 +137,19 @@ test("a helper that is killed fails its running calls, leaves no child, and is s
 
 test("when the node is killed, helper and children end and their directory goes", async () => {
   const tsx = join(packageRoot, "node_modules", ".bin", "tsx");
-  const node = spawn(process.execPath, [tsx, join(packageRoot, "test", "support", "git-fixture-orphan.main.ts"), built.entryPath], {
+  const main = join(packageRoot, "test", "support", "git-fixture-orphan.main.ts");
+  await using sockets = await tempDir();
+  const node = spawn(process.execPath, [tsx, main, built.entryPath, sockets.path], {
     stdio: ["ignore", "pipe", "inherit"],
     detached: true,
   });
   const line = ((await once(node.stdout, "data")) as [Buffer])[0].toString();
   const [helperPid = 0, childPid = 0] = line.split(" ").map(Number);
   expect(isAlive(helperPid) && isAlive(childPid)).toBe(true);
+  expect(await readdir(sockets.path)).toHaveLength(1);
   process.kill(-(node.pid ?? 0), "SIGKILL");
   await once(node, "exit");
   expect(await eventually(() => !isAlive(helperPid) && !isAlive(childPid), 10_000)).toBe(true);
   expect(existsSync(`/proc/${childPid}`)).toBe(false);
+  expect(await readdir(sockets.path)).toEqual([]);
 });
