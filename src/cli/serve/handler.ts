@@ -14,7 +14,7 @@ export async function runServe(options: Readonly<Record<string, unknown>>, conte
   const { deps, io } = context;
   const config = deps.loadConfig(configInput(options, context));
   if (config.ignored.length > 0) io.stdout(`ignored, they have no effect here: ${config.ignored.map(plain).join(", ")}\n`);
-  using signals = listenForStop(io);
+  using signals = listenForStop(io, deps.clock);
   const starting = deps.createServer(config);
   let server: CliServer;
   try {

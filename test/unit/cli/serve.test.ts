@@ -121,15 +121,20 @@ test("a signal while it warms drains it too", async () => {
 
 test("a second signal destroys the node and ends at once", async () => {
   const calls: string[] = [];
+  const clock = new StandingClock();
   let signal = () => {};
   const { code } = await runFakeCli("serve", {
     deps: {
+      clock,
       createServer: async () =>
         fakeServer({
           calls,
           drain: () => {
             calls.push("drain");
-            setImmediate(signal);
+            setImmediate(() => {
+              clock.advance(500);
+              signal();
+            });
             return new Promise(() => {});
           },
         }),
@@ -144,12 +149,29 @@ test("a second signal destroys the node and ends at once", async () => {
   expect([code, calls]).toEqual([1, ["drain", "destroy"]]);
 });
 
-test("two signals before there is a node end at once", async () => {
+test("a signal that comes twice within half a second, as Ctrl-C through npm does, still drains", async () => {
+  const calls: string[] = [];
+  const clock = new StandingClock();
   const { code } = await runFakeCli("serve", {
-    deps: { createServer: () => new Promise(() => {}) },
+    deps: { clock, createServer: async () => fakeServer({ calls, whenReady: () => new Promise(() => {}) }) },
     onStart: (deliver) =>
       void setImmediate(() => {
         deliver();
+        clock.advance(499);
+        deliver();
+      }),
+  });
+  expect([code, calls]).toEqual([0, ["drain"]]);
+});
+
+test("two signals before there is a node end at once", async () => {
+  const clock = new StandingClock();
+  const { code } = await runFakeCli("serve", {
+    deps: { clock, createServer: () => new Promise(() => {}) },
+    onStart: (deliver) =>
+      void setImmediate(() => {
+        deliver();
+        clock.advance(500);
         deliver();
       }),
   });
