@@ -91,8 +91,8 @@ export class ArtifactCache {
       if (names === undefined) this.#deps.trash.discard(join(this.#options.dir, fan));
       for (const name of names ?? []) {
         const path = join(this.#options.dir, fan, name);
-        const stats = await stat(path);
-        if (!stats.isFile() || parseArtifactName(name) === undefined || this.#pathOf(name) !== path) this.#deps.trash.discard(path);
+        const stats = await stat(path).catch(() => undefined);
+        if (!stats?.isFile() || parseArtifactName(name) === undefined || this.#pathOf(name) !== path) this.#deps.trash.discard(path);
         else found.push({ entry: newEntry(name, path, stats.size), mtimeMs: stats.mtimeMs });
       }
     }
@@ -286,6 +286,8 @@ export class ArtifactCache {
     }
     await mkdir(join(path, ".."), { recursive: true });
     // From here to the end without a pause: the map and the directory never differ for anyone.
+    // A download whose callers have all gone may have ended beside the one that took its place.
+    if (this.#entries.has(artifact.name)) return this.#deps.trash.discard(incoming);
     renameSync(incoming, path);
     const entry = newEntry(artifact.name, path, artifact.sizeBytes);
     entry.trustedMtimeMs = stats.mtimeMs;

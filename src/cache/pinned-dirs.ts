@@ -110,8 +110,10 @@ export class PinnedDirs {
       const path = join(this.#options.dir, `${dir.repoId}.${dir.key.slice(0, 32)}.${randomHex(this.#deps.random, 4)}`);
       await mkdir(this.#options.dir, { recursive: true });
       await rename(into, path);
-      dir.path = path;
-      return path;
+      // A build whose callers have all gone may have ended beside the one that took its place.
+      if (dir.path === undefined) dir.path = path;
+      else this.#deps.trash.discard(path);
+      return dir.path;
     } catch (error) {
       this.#deps.trash.discard(into);
       throw error;

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { link, mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, utimes, writeFile } from "node:fs/promises";
+import { link, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, truncate, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { CodedError, neverAborted, systemClock } from "../../../src/base/index.ts";
@@ -179,6 +179,7 @@ describe("from one process to the next", () => {
     await writeFile(join(base, "cache/tmp/8"), "half a pack");
     await mkdir(join(base, "cache/artifacts/zz"), { recursive: true });
     await writeFile(join(base, "cache/artifacts/zz/stray"), "not ours");
+    await symlink("nowhere", join(base, "cache/artifacts/zz/dangling"));
     await writeFile(fixture.artifactFile(packOf(generation, 1)), Buffer.alloc(1000, "z"));
     storage.fetches.length = 0;
     await using cache = await open();
