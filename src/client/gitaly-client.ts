@@ -1,4 +1,3 @@
-import { setMaxListeners } from "node:events";
 import { type Clock, CodedError, type Random, sharedAbortController, systemClock, systemRandom } from "../base/index.ts";
 import type { CommitServiceDefinition, CommitServiceHandlers } from "../proto/gen/gitaly/CommitService.ts";
 import type { RefServiceDefinition, RefServiceHandlers } from "../proto/gen/gitaly/RefService.ts";
@@ -39,8 +38,6 @@ export class GitalyClient implements AsyncDisposable {
     const addresses = [all.addresses].flat().map(parseAddress);
     if (addresses.length === 0) throw new CodedError("invalid_argument", "the client needs an address");
     const clock = deps.clock ?? systemClock;
-    // Every running call listens to it; that is no leak.
-    setMaxListeners(0, this.#closed.signal);
     this.#pool = new ChannelPool(all, { clock });
     this.#runner = new CallRunner(all, {
       clock,

@@ -91,7 +91,7 @@ export class GossipMember implements Member {
       healthScore: () => this.#awareness.score,
     });
     this.#events = new EventHub({ counter: this.#metrics.events, logger: deps.logger });
-    const clusterSize = () => this.#state.nodes.length;
+    const clusterSize = () => this.#state.size;
     this.#io = new PacketIo({ ...tuning, envelope }, { transport, random, queue: this.#queue, metrics: this.#metrics, clusterSize });
     this.#acks = new Acks(random);
     this.#warnings = new PathWarnings(deps);
@@ -177,11 +177,13 @@ export class GossipMember implements Member {
     this.#apply({ type: "leave" });
     await this.#stopActivity();
     if (!hasPeers || this.#state.nameLost) return;
-    using linked = linkSignals(signal, this.#life.signal);
+    const stopWaiting = sharedAbortController();
+    using linked = linkSignals(signal, this.#life.signal, stopWaiting.signal);
     // Twice the rounds that the message needs: in a small cluster a round reaches fewer than it could.
-    const rounds = 2 * Math.max(1, retransmitLimit(this.#tuning.retransmitMultiplier, this.#state.nodes.length));
+    const rounds = 2 * Math.max(1, retransmitLimit(this.#tuning.retransmitMultiplier, this.#state.size));
     const waiting = this.#deps.clock.sleep(rounds * this.#tuning.gossipIntervalMs, linked.signal);
     await Promise.race([sent, waiting.catch(() => {})]);
+    stopWaiting.abort();
   }
 
   subscribe(listener: (event: MemberEvent) => void): Disposable {
@@ -264,7 +266,7 @@ export class GossipMember implements Member {
     const { pushPullIntervalMs } = this.#tuning;
     let staggerMs = random.int(pushPullIntervalMs);
     const nextPushPullMs = () => {
-      const delayMs = pushPullIntervalMs * pushPullScale(this.#state.nodes.length) + staggerMs;
+      const delayMs = pushPullIntervalMs * pushPullScale(this.#state.size) + staggerMs;
       staggerMs = 0;
       return delayMs;
     };

@@ -3,6 +3,7 @@ import type { GossipAddress } from "./address.ts";
 import type { ClusterGuard } from "./cluster-guard.ts";
 import type { PingMessage, PushNodeState, PushPullMessage, Source, StreamMessage } from "./codec/message.ts";
 import type { Envelope } from "./codec/packet.ts";
+import { protocolError } from "./codec/protocol-error.ts";
 import { StreamReader, sealStream } from "./codec/stream.ts";
 import type { GossipMetrics } from "./gossip-metrics.ts";
 import type { GossipStream, Transport } from "./transport.ts";
@@ -29,10 +30,14 @@ export interface PushPullDeps {
   readonly onUserMessage: (payload: Uint8Array) => void;
 }
 
+/** Memory that all streams of peers may take at one time; one of the largest fits. */
+const maxInboundBytes = 64 << 20;
+
 /** One full exchange or one ping per stream, from both sides. Every stream has one absolute deadline. */
 export class PushPull {
   readonly #options: PushPullOptions;
   readonly #deps: PushPullDeps;
+  #inboundBytes = 0;
 
   constructor(options: PushPullOptions, deps: PushPullDeps) {
     this.#options = options;
@@ -78,14 +83,21 @@ export class PushPull {
   /** Answers one stream of a peer. Never rejects. */
   async serve(stream: GossipStream, signal: AbortSignal): Promise<void> {
     using deadline = startDeadline(this.#deps.clock, this.#options.streamTimeoutMs, signal);
+    let heldBytes = 0;
+    const hold = (sizeBytes: number) => {
+      heldBytes += sizeBytes;
+      this.#inboundBytes += sizeBytes;
+      if (this.#inboundBytes > maxInboundBytes) throw protocolError("peers send too much at one time", { reason: "busy" });
+    };
     try {
-      const request = await this.#receive(stream, false, deadline.signal);
+      const request = await this.#receive(stream, new StreamReader(this.#options.envelope, false, hold), deadline.signal);
       await this.#answer(request, stream, deadline.signal);
     } catch (error) {
       if (CodedError.is(error, "protocol_error")) {
         this.#deps.metrics.dropped.add(1, { reason: (error.fields["reason"] as string | undefined) ?? "malformed" });
       }
     } finally {
+      this.#inboundBytes -= heldBytes;
       stream.close();
     }
   }
@@ -123,7 +135,7 @@ export class PushPull {
     const stream = await this.#deps.transport.dial(to, deadline.signal);
     try {
       await this.#write(stream, message, true, deadline.signal);
-      return await this.#receive(stream, true, deadline.signal);
+      return await this.#receive(stream, new StreamReader(this.#options.envelope, true), deadline.signal);
     } finally {
       stream.close();
     }
@@ -134,8 +146,7 @@ export class PushPull {
     return stream.write(sealStream(message, { ...envelope, compress, dialled }, this.#deps.random), signal);
   }
 
-  async #receive(stream: GossipStream, dialled: boolean, signal: AbortSignal): Promise<StreamMessage> {
-    const reader = new StreamReader(this.#options.envelope, dialled);
+  async #receive(stream: GossipStream, reader: StreamReader, signal: AbortSignal): Promise<StreamMessage> {
     for (;;) {
       const chunk = await stream.read(signal);
       if (!chunk) throw new CodedError("protocol_error", "a stream ended early");

@@ -74,10 +74,17 @@ export class Rejoiner {
     return delayMs * jitter;
   }
 
+  /** One address of each kind, so that many who never return do not hide the one who does. */
   async #attempt(signal: AbortSignal): Promise<void> {
-    const candidates = await this.#candidates(signal);
-    const to = candidates[candidates.length === 0 ? 0 : this.#deps.random.int(candidates.length)];
-    if (!to) return;
+    const chosen = new Map<string, GossipAddress>();
+    for (const kind of await this.#candidates(signal)) {
+      const to = kind[kind.length === 0 ? 0 : this.#deps.random.int(kind.length)];
+      if (to) chosen.set(formatAddress(to), to);
+    }
+    await Promise.all([...chosen.values()].map((to) => this.#try(to, signal)));
+  }
+
+  async #try(to: GossipAddress, signal: AbortSignal): Promise<void> {
     try {
       await this.#deps.synchronize(to, signal);
       this.#deps.onAttempt(to, undefined);
@@ -87,7 +94,8 @@ export class Rejoiner {
     }
   }
 
-  async #candidates(signal: AbortSignal): Promise<GossipAddress[]> {
+  /** Who failed, who was forgotten after that, and whom this node was told to join. */
+  async #candidates(signal: AbortSignal): Promise<GossipAddress[][]> {
     const nowMs = this.#deps.clock.monotonic();
     const nodes = this.#deps.nodes();
     for (const [name, { untilMs }] of this.#peers) {
@@ -104,7 +112,8 @@ export class Rejoiner {
     const present = (address: GossipAddress) =>
       isAt(this.#deps.self(), address) ||
       this.#deps.nodes().some((node) => node.state !== "dead" && node.state !== "left" && isAt(node, address));
-    return [...lost, ...[...this.#peers.values()].map(({ address }) => address), ...seeds].filter((address) => !present(address));
+    const forgotten = [...this.#peers.values()].map(({ address }) => address);
+    return [lost, forgotten, seeds].map((kind) => kind.filter((address) => !present(address)));
   }
 }
 

@@ -1,8 +1,9 @@
 import { bytesToIp, compareAddresses, formatAddress } from "./address.ts";
+import { aliveOf, beats, sameClaim } from "./claims.ts";
 import type { AliveMessage, DeadMessage, NodeState, PushNodeState, SuspectMessage } from "./codec/message.ts";
 import type { MemberEvent, MemberRecord } from "./member-event.ts";
 import { remainingSuspicionMs, type SuspicionBounds, suspicionBounds } from "./suspicion.ts";
-import { checkIncarnation, checkNode, normalVersions, ownVersions } from "./wire-checks.ts";
+import { checkAccusation, checkIncarnation, checkNode, maxIncarnation, normalVersions, ownVersions } from "./wire-checks.ts";
 
 export interface StateOptions {
   readonly name: string;
@@ -51,8 +52,10 @@ export type Effect =
   | { readonly kind: "disarmSuspicion"; readonly node: string }
   | { readonly kind: "refuted" }
   | { readonly kind: "forgotten"; readonly record: NodeRecord }
-  | { readonly kind: "dropped"; readonly reason: "invalid" | "cluster" };
+  | { readonly kind: "dropped"; readonly reason: "invalid" | "cluster" | "full" };
 
+/** Nodes that the view holds; who comes after them is not taken. */
+const maxNodes = 16_384;
 /** Answers to stale claims about one node, at most one in this time. */
 const answerIntervalMs = 500;
 const firstIncarnation = 1;
@@ -86,6 +89,11 @@ export class MembershipState {
   get nodes(): readonly NodeRecord[] {
     this.#snapshot ??= [...this.#nodes.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
     return this.#snapshot;
+  }
+
+  /** How many nodes are known. */
+  get size(): number {
+    return this.#nodes.size;
   }
 
   get leaving(): boolean {
@@ -153,12 +161,12 @@ export class MembershipState {
   }
 
   #alive(received: AliveMessage) {
-    if (!checkNode(received)) return this.#drop("invalid");
+    const known = this.#nodes.get(received.node);
+    if (!checkNode(received) || (known && !checkIncarnation(received, known))) return this.#drop("invalid");
     const message = { ...received, versions: normalVersions(received.versions) };
     if (message.node === this.#options.name) return this.#aliveSelf(message);
     if (!this.#options.acceptMeta(message.node, message.meta)) return this.#drop("cluster");
-    const known = this.#nodes.get(message.node);
-    if (!known) return this.#adopt(message, undefined);
+    if (!known) return this.#nodes.size < maxNodes ? this.#adopt(message, undefined) : this.#drop("full");
     const newer = message.incarnation > known.incarnation;
     if (compareAddresses(message, known) === 0) {
       if (newer) this.#adopt(message, known);
@@ -209,9 +217,9 @@ export class MembershipState {
   }
 
   #suspect(message: SuspectMessage, from: string) {
-    if (!checkIncarnation(message)) return this.#drop("invalid");
     const known = this.#nodes.get(message.node);
     if (!known || message.incarnation < known.incarnation) return;
+    if (!checkAccusation(message, known)) return this.#drop("invalid");
     if (message.node === this.#options.name) {
       if (!this.#leaving && !this.#nameLost) this.#refute(message.incarnation);
       return;
@@ -241,9 +249,9 @@ export class MembershipState {
   }
 
   #dead(message: DeadMessage) {
-    if (!checkIncarnation(message)) return this.#drop("invalid");
     const known = this.#nodes.get(message.node);
     if (!known || message.incarnation < known.incarnation) return;
+    if (!checkAccusation(message, known)) return this.#drop("invalid");
     if (message.node === this.#options.name) {
       if (!this.#leaving) this.#refute(message.incarnation);
       return;
@@ -271,13 +279,13 @@ export class MembershipState {
   /** Says something newer about this node than anyone can have heard. */
   #refute(accused: number): void {
     this.#nameLost = false;
-    this.#own = { ...this.#own, incarnation: Math.max(this.#own.incarnation, accused) + 1 };
+    this.#own = { ...this.#own, incarnation: after(Math.max(this.#own.incarnation, accused)) };
     this.#store(this.#own, "alive");
     this.#effects.push({ kind: "broadcast", message: this.#own }, { kind: "refuted" });
   }
 
   #setMeta(meta: Uint8Array): void {
-    this.#own = { ...this.#own, meta, incarnation: this.#own.incarnation + 1 };
+    this.#own = { ...this.#own, meta, incarnation: after(this.#own.incarnation) };
     if (this.#nameLost || this.#leaving) return;
     const member = this.#store(this.#own, "alive");
     this.#effects.push({ kind: "broadcast", message: this.#own });
@@ -297,7 +305,7 @@ export class MembershipState {
   #rejoin(): void {
     if (!this.#leaving) return;
     this.#leaving = false;
-    this.#own = { ...this.#own, incarnation: this.#own.incarnation + 1 };
+    this.#own = { ...this.#own, incarnation: after(this.#own.incarnation) };
     const member = this.#store(this.#own, "alive");
     this.#effects.push({ kind: "broadcast", message: this.#own });
     this.#effects.push({ kind: "event", event: { type: "joined", member, from: member.name, reason: "returned" } });
@@ -357,7 +365,7 @@ export class MembershipState {
     if (this.#suspicions.delete(name)) this.#effects.push({ kind: "disarmSuspicion", node: name });
   }
 
-  #drop(reason: "invalid" | "cluster"): void {
+  #drop(reason: "invalid" | "cluster" | "full"): void {
     this.#effects.push({ kind: "dropped", reason });
   }
 
@@ -382,17 +390,7 @@ export class MembershipState {
   }
 }
 
-type Placed = { readonly incarnation: number; readonly address: Uint8Array; readonly port: number };
-
-function beats(a: Placed, b: Placed): boolean {
-  return a.incarnation > b.incarnation || (a.incarnation === b.incarnation && compareAddresses(a, b) < 0);
-}
-
-function sameClaim(a: AliveMessage, b: AliveMessage): boolean {
-  return Buffer.from(a.meta).equals(b.meta) && Buffer.from(a.versions).equals(b.versions);
-}
-
-function aliveOf(record: NodeRecord): AliveMessage {
-  const { name, incarnation, address, port, meta, versions } = record;
-  return { type: "alive", node: name, incarnation, address, port, meta, versions };
+/** The wire has no number beyond the last. */
+function after(incarnation: number): number {
+  return Math.min(maxIncarnation, incarnation + 1);
 }

@@ -272,3 +272,15 @@ test("a user message reaches the others", () =>
     await cluster.run(2000);
     for (const { events } of others) expect(events).toContainEqual({ type: "message", payload: bytes("hello") });
   }));
+
+test("a member that left and closed has no timer left, not even the one of its farewell", () =>
+  withCluster(47, async (cluster) => {
+    const [n1, n2] = (await cluster.startJoined(2)) as [SimNode, SimNode];
+    await cluster.run(2000);
+    await cluster.crash(n1);
+    await cluster.clock.until(n2.member.leave(neverAborted));
+    await cluster.crash(n2);
+    // What was still on its way.
+    await cluster.run(10);
+    expect(cluster.clock.pending).toBe(0);
+  }));

@@ -20,6 +20,11 @@ export class SimClock implements Clock {
     return this.#nowMs;
   }
 
+  /** Timers that are set and neither fired nor disposed. */
+  get pending(): number {
+    return this.#heap.filter(({ fn }) => fn).length;
+  }
+
   timer(ms: number, fn: () => void): Disposable {
     const timer: Timer = { dueMs: this.#nowMs + Math.max(0, ms), id: this.#nextId++, fn };
     this.#push(timer);

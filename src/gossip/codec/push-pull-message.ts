@@ -29,10 +29,19 @@ function encodeNode(node: PushNodeState): Buffer {
   });
 }
 
+/** What a decoded node takes up beside its bytes, roughly. */
+const nodeCostBytes = 768;
+
 /** Reads a push/pull piece by piece; nothing on the wire marks its end. */
 export class PushPullParser {
   #header: { nodes: number; userStateBytes: number; join: boolean } | undefined;
   readonly #nodes: PushNodeState[] = [];
+  readonly #hold: (sizeBytes: number) => void;
+
+  /** `hold` is told what is kept in memory, and may throw. */
+  constructor(hold: (sizeBytes: number) => void) {
+    this.#hold = hold;
+  }
 
   /** Reads on; throws IncompleteError where the bytes end, and `consumed` then says how many were understood. */
   read(reader: MsgpackReader, consumed: (offset: number) => void): PushPullMessage {
@@ -48,6 +57,7 @@ export class PushPullParser {
     const { nodes, userStateBytes, join } = this.#header;
     while (this.#nodes.length < nodes) {
       this.#nodes.push(nodeFrom(new Fields(reader.struct(nodeFields))));
+      this.#hold(nodeCostBytes);
       consumed(reader.offset);
     }
     return { type: "pushPull", join, nodes: this.#nodes, userState: Uint8Array.from(reader.raw(userStateBytes)) };

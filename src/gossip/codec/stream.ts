@@ -55,15 +55,20 @@ function frameHead(sizeBytes: number): Buffer {
 /** Collects the bytes of one stream until the one message that it carries is whole. */
 export class StreamReader {
   readonly #envelope: Envelope;
+  readonly #hold: (sizeBytes: number) => void;
   #expectLabel: boolean;
   #buffer = Buffer.alloc(0);
   #size = 0;
   #start = 0;
   #pushPull: PushPullParser | undefined;
 
-  /** `dialled`: this side opened the stream, so the peer sends no label header. */
-  constructor(envelope: Envelope, dialled: boolean) {
+  /**
+   * `dialled`: this side opened the stream, so the peer sends no label header.
+   * `hold` is told what is kept in memory, and may throw a `protocol_error`.
+   */
+  constructor(envelope: Envelope, dialled: boolean, hold: (sizeBytes: number) => void = () => {}) {
     this.#envelope = envelope;
+    this.#hold = hold;
     this.#expectLabel = !dialled;
   }
 
@@ -81,6 +86,7 @@ export class StreamReader {
   #append(chunk: Uint8Array): void {
     const needed = this.#size + chunk.length;
     if (needed > codecLimits.streamBytes * 2) throw protocolError("a stream is too long", { sizeBytes: needed });
+    this.#hold(chunk.length);
     if (needed > this.#buffer.length) {
       const larger = Buffer.alloc(Math.max(needed, this.#buffer.length * 2, 1024));
       this.#buffer.copy(larger, 0, 0, this.#size);
@@ -108,7 +114,13 @@ export class StreamReader {
     }
     if (!isEncrypted) return this.#readPlain(bytes);
     const plain = this.#decryptFrame(bytes);
-    return complete(() => readWhole(plain));
+    return complete(() => (plain[0] === messageType.compress ? this.#readCompressed(plain) : readBody(plain, this.#hold)));
+  }
+
+  #readCompressed(bytes: Uint8Array): StreamMessage {
+    const message = expandMessage(bytes.subarray(1), codecLimits.streamExpandedBytes);
+    this.#hold(message.length);
+    return complete(() => readBody(message, this.#hold));
   }
 
   #decryptFrame(bytes: Buffer): Buffer {
@@ -122,12 +134,9 @@ export class StreamReader {
 
   #readPlain(bytes: Buffer): StreamMessage {
     if (this.#pushPull) return this.#readPushPull(bytes, this.#pushPull, 0);
-    if (bytes[0] === messageType.compress) {
-      const message = expandMessage(bytes.subarray(1), codecLimits.streamExpandedBytes);
-      return complete(() => readBody(message));
-    }
-    if (bytes[0] !== messageType.pushPull) return readBody(bytes);
-    this.#pushPull = new PushPullParser();
+    if (bytes[0] === messageType.compress) return this.#readCompressed(bytes);
+    if (bytes[0] !== messageType.pushPull) return readBody(bytes, this.#hold);
+    this.#pushPull = new PushPullParser(this.#hold);
     this.#start++;
     return this.#readPushPull(bytes, this.#pushPull, 1);
   }
@@ -141,12 +150,7 @@ export class StreamReader {
   }
 }
 
-function readWhole(bytes: Uint8Array): StreamMessage {
-  if (bytes[0] === messageType.compress) return readBody(expandMessage(bytes.subarray(1), codecLimits.streamExpandedBytes));
-  return readBody(bytes);
-}
-
-function readBody(bytes: Uint8Array): StreamMessage {
+function readBody(bytes: Uint8Array, hold: (sizeBytes: number) => void): StreamMessage {
   const reader = new MsgpackReader(bytes, 1);
   switch (bytes[0]) {
     case messageType.ping:
@@ -160,7 +164,7 @@ function readBody(bytes: Uint8Array): StreamMessage {
       return { type: "user", payload: Uint8Array.from(reader.raw(length)) };
     }
     case messageType.pushPull:
-      return new PushPullParser().read(reader, () => {});
+      return new PushPullParser(hold).read(reader, () => {});
     default:
       throw protocolError("an unknown message type in a stream", { type: bytes[0] });
   }

@@ -72,7 +72,7 @@ test.each([
   ["signed", "83a44a6f696ec3a54e6f646573d100c8ac5573657253746174654c656ed2000186a0"],
 ])("a push/pull header with %s lengths is read", (_name, header) => {
   const bytes = Buffer.concat([Buffer.from(header + nodeBody.repeat(200), "hex"), Buffer.alloc(100_000, 7)]);
-  const message = new PushPullParser().read(new MsgpackReader(bytes), () => {});
+  const message = new PushPullParser(() => {}).read(new MsgpackReader(bytes), () => {});
   expect(message.join).toBe(true);
   expect(message.nodes).toHaveLength(200);
   expect(message.nodes[199]).toEqual(node);

@@ -1,0 +1,110 @@
+import { expect, test } from "vitest";
+import { neverAborted } from "../../../src/base/index.ts";
+import { openClusterGuard } from "../../../src/gossip/cluster-guard.ts";
+import type { PushNodeState, StreamMessage } from "../../../src/gossip/codec/message.ts";
+import { sealStream } from "../../../src/gossip/codec/stream.ts";
+import { gossipMetrics } from "../../../src/gossip/gossip-metrics.ts";
+import { PushPull } from "../../../src/gossip/push-pull.ts";
+import type { GossipStream, Transport } from "../../../src/gossip/transport.ts";
+import { noMetrics } from "../../../src/observability/index.ts";
+import { SimClock } from "../../support/sim-clock.ts";
+import { simRandom } from "../../support/sim-random.ts";
+
+const envelope = { label: "", keys: [] };
+const random = simRandom(1);
+const seal = (message: StreamMessage, compress = false) => sealStream(message, { ...envelope, compress, dialled: true }, random);
+const question: StreamMessage = { type: "pushPull", join: false, nodes: [], userState: new Uint8Array() };
+
+function create() {
+  const clock = new SimClock();
+  const merged: number[] = [];
+  const dropped = new Map<string, number>();
+  const metrics = gossipMetrics(noMetrics, { countByState: () => ({}), queueLength: () => 0, healthScore: () => 0 });
+  const pushPull = new PushPull(
+    { name: "n1", envelope, compress: false, streamTimeoutMs: 10_000 },
+    {
+      clock,
+      random,
+      transport: {} as Transport,
+      guard: openClusterGuard,
+      metrics: {
+        ...metrics,
+        dropped: {
+          add: (by = 1, labels = {}) => void dropped.set(String(labels["reason"]), (dropped.get(String(labels["reason"])) ?? 0) + by),
+        },
+      },
+      localNodes: () => [],
+      source: () => ({ address: new Uint8Array(), port: 0, node: "" }),
+      pingNumber: () => 1,
+      merge: (nodes: readonly PushNodeState[]) => merged.push(nodes.length),
+      onUserMessage: () => {},
+    },
+  );
+  return { clock, pushPull, merged, dropped };
+}
+
+/** A stream that brings `chunks` and then nothing more, and the bytes that it was answered with. */
+function streamOf(...chunks: Uint8Array[]): GossipStream & { answered: number; closed: boolean } {
+  return {
+    remote: { host: "10.0.0.2", port: 1 },
+    answered: 0,
+    closed: false,
+    async write(bytes) {
+      this.answered += bytes.length;
+    },
+    read: (signal) => {
+      const chunk = chunks.shift();
+      if (chunk) return Promise.resolve(chunk);
+      return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
+    },
+    close() {
+      this.closed = true;
+    },
+  };
+}
+
+test("what all peers together may make this node hold is bounded, and is free again when they are done", async () => {
+  const { clock, pushPull, dropped } = create();
+  // Each says that 20 MiB of user state follow, sends 10 MiB of it, and waits.
+  const begun = seal({ ...question, userState: new Uint8Array(20 << 20) }).subarray(0, 10 << 20);
+  const slow = Array.from({ length: 10 }, () => streamOf(begun));
+  const serving = slow.map((stream) => pushPull.serve(stream, neverAborted));
+  await clock.advance(0);
+  expect(slow.filter(({ closed }) => closed).length).toBe(4);
+  expect(dropped.get("busy")).toBe(4);
+  const patient = streamOf(seal(question));
+  await pushPull.serve(patient, neverAborted);
+  expect(patient.answered).toBeGreaterThan(0);
+  await clock.advance(10_000);
+  await Promise.all(serving);
+  expect(slow.every(({ closed }) => closed)).toBe(true);
+  const whole = streamOf(seal({ ...question, userState: new Uint8Array(20 << 20) }));
+  await pushPull.serve(whole, neverAborted);
+  expect(whole.answered).toBeGreaterThan(0);
+});
+
+test("small bytes that become much in memory count as what they become", async () => {
+  const { clock, pushPull, dropped } = create();
+  // 60,000 empty node states, and the last one missing.
+  const head = seal({ ...question, nodes: [] }).subarray(0, 1);
+  const header = Buffer.concat([
+    Buffer.of(0x83),
+    raw("Nodes"),
+    Buffer.of(0xcd, 0xea, 0x61),
+    raw("UserStateLen"),
+    Buffer.of(0),
+    raw("Join"),
+    Buffer.of(0xc2),
+  ]);
+  const states = Buffer.alloc(60_000, 0x80);
+  const streams = Array.from({ length: 3 }, () => streamOf(Buffer.concat([head, header, states])));
+  const serving = streams.map((stream) => pushPull.serve(stream, neverAborted));
+  await clock.advance(0);
+  expect(dropped.get("busy")).toBe(2);
+  await clock.advance(10_000);
+  await Promise.all(serving);
+});
+
+function raw(text: string): Buffer {
+  return Buffer.concat([Buffer.of(0xa0 | text.length), Buffer.from(text)]);
+}

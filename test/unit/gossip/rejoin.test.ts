@@ -1,0 +1,66 @@
+import { expect, test } from "vitest";
+import { formatAddress, type GossipAddress } from "../../../src/gossip/address.ts";
+import { Rejoiner } from "../../../src/gossip/rejoin.ts";
+import type { NodeRecord } from "../../../src/gossip/state.ts";
+import { SimClock } from "../../support/sim-clock.ts";
+import { simRandom } from "../../support/sim-random.ts";
+
+const record = (index: number, state: NodeRecord["state"]): NodeRecord => ({
+  name: `n${index}`,
+  host: `10.0.${index >> 8}.${index & 255}`,
+  address: Uint8Array.of(10, 0, index >> 8, index & 255),
+  port: 7946,
+  meta: new Uint8Array(),
+  versions: Uint8Array.of(1, 5, 2, 0, 0, 0),
+  state,
+  incarnation: 1,
+  changedAtMs: 0,
+});
+
+function create(nodes: NodeRecord[]) {
+  const clock = new SimClock();
+  const asked: string[] = [];
+  const rejoiner = new Rejoiner(
+    { rejoinIntervalMs: 15_000, rejoinMemoryMs: 3_600_000 },
+    {
+      clock,
+      random: simRandom(1),
+      nodes: () => nodes,
+      self: () => ({ host: "10.0.0.1", port: 7946 }),
+      resolve: async (host) => [host],
+      synchronize: async (to: GossipAddress) => {
+        asked.push(formatAddress(to));
+        throw new Error("nobody there");
+      },
+      onAttempt: () => {},
+    },
+  );
+  const stop = new AbortController();
+  return { clock, asked, rejoiner, stop, ended: rejoiner.run(stop.signal) };
+}
+
+test("many members that never return do not keep the join address from being tried each time", async () => {
+  const { clock, asked, rejoiner, stop, ended } = create([record(1, "alive"), record(2, "alive"), record(3, "dead")]);
+  for (let index = 4; index < 2000; index++) rejoiner.remember(record(index, "dead"));
+  rejoiner.addSeed({ host: "10.9.9.9", port: 7946 });
+  await clock.advance(10 * 1.5 * 15_000);
+  const countOf = (address: string) => asked.filter((each) => each === address).length;
+  expect(countOf("10.9.9.9:7946")).toBeGreaterThanOrEqual(10);
+  expect(countOf("10.0.0.3:7946")).toBeGreaterThanOrEqual(10);
+  expect(asked.length).toBe(3 * countOf("10.9.9.9:7946"));
+  stop.abort();
+  await ended;
+  expect(clock.pending).toBe(0);
+});
+
+test("of the forgotten the last 1,024 are remembered, and none that is here again", async () => {
+  const { clock, asked, rejoiner, stop, ended } = create([record(1, "alive"), record(2, "alive")]);
+  for (let index = 3; index < 1100; index++) rejoiner.remember(record(index, "dead"));
+  rejoiner.remember(record(2, "dead"));
+  await clock.advance(50 * 15_000);
+  stop.abort();
+  await ended;
+  const indices = asked.map((address) => Number(address.split(".")[2]) * 256 + Number.parseInt(address.split(".")[3] ?? "", 10));
+  expect(indices.length).toBeGreaterThan(20);
+  expect(Math.min(...indices)).toBeGreaterThanOrEqual(1100 - 1024);
+});
