@@ -6,20 +6,20 @@ import type { Socket } from "node:net";
  * anything yet, and one such would keep a closing server open.
  */
 export class Connections {
-  readonly #running = new Map<Socket, number>();
+  readonly #running = new Map<Socket, Set<ServerResponse>>();
   #closing = false;
 
   /** Begins to count; call it once. */
   watch(server: Server): void {
     server.on("connection", (socket: Socket) => {
-      this.#running.set(socket, 0);
+      this.#running.set(socket, new Set());
       socket.on("close", () => this.#running.delete(socket));
     });
     server.on("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
-      this.#add(socket, 1);
+      this.#running.get(socket)?.add(response);
       response.on("close", () => {
-        this.#add(socket, -1);
-        if (this.#closing && this.#running.get(socket) === 0) socket.destroySoon();
+        this.#running.get(socket)?.delete(response);
+        if (this.#closing && this.#running.get(socket)?.size === 0) socket.destroySoon();
       });
     });
   }
@@ -27,11 +27,11 @@ export class Connections {
   /** Ends the connections without a running request, now and whenever one becomes such. */
   closeIdle(): void {
     this.#closing = true;
-    for (const [socket, running] of this.#running) if (running === 0) socket.destroySoon();
+    for (const [socket, running] of this.#running) if (running.size === 0) socket.destroySoon();
   }
 
-  #add(socket: Socket, count: number): void {
-    const running = this.#running.get(socket);
-    if (running !== undefined) this.#running.set(socket, running + count);
+  /** Whether an answer has begun on the connection and not ended. */
+  isAnswering(socket: Socket): boolean {
+    return [...(this.#running.get(socket) ?? [])].some((response) => response.headersSent);
   }
 }

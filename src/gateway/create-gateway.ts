@@ -39,15 +39,17 @@ class HttpGateway implements Gateway {
       // TCP finds peers that vanished while they waited for us, when no timer of ours runs.
       http: { maxHeaderSize: options.maxHeaderBytes, keepAlive: true, keepAliveInitialDelay: 60_000 },
       bodyLimit: Number.MAX_SAFE_INTEGER,
-      exposeHeadRoutes: false,
       rewriteUrl: (request) => (looksLikeGit(request.url ?? "") ? gitRoute : (request.url ?? "/")),
       frameworkErrors: (_error, _request, reply) => {
-        reply.raw.writeHead(400, { "Content-Type": "text/plain; charset=utf-8" }).end("malformed URL\n");
+        const headers = { "Content-Type": "text/plain; charset=utf-8", "Gitaly-Node": options.nodeName };
+        reply.raw.writeHead(400, headers).end("malformed URL\n");
       },
       clientErrorHandler: (error, socket) => {
         const status = error.code === "HPE_HEADER_OVERFLOW" ? "431 Request Header Fields Too Large" : "400 Bad Request";
         const head = `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\n`;
-        if (socket.writable) socket.end(`${head}Gitaly-Node: ${options.nodeName}\r\n\r\nmalformed request\n`);
+        // Into an answer that has begun it would be written as a part of it.
+        if (socket.writable)
+          socket.end(`${head}Gitaly-Node: ${options.nodeName}\r\n\r\nmalformed request\n`);
         socket.destroySoon();
       },
     });
@@ -71,7 +73,7 @@ class HttpGateway implements Gateway {
     });
     app.setNotFoundHandler(async (request, reply) => {
       const path = request.url.split("?")[0] ?? "";
-      if (app.hasRoute({ method: "GET", url: path })) reply.code(405).header("Allow", "GET");
+      if (app.hasRoute({ method: "GET", url: path })) reply.code(405).header("Allow", "GET, HEAD");
       else reply.code(404);
       return reply.type("text/plain").send(reply.statusCode === 405 ? "method not allowed\n" : "not found\n");
     });

@@ -96,8 +96,8 @@ export class GitHandler {
 
   async #answer(url: RepositoryUrl, exchange: Exchange): Promise<void> {
     const { request } = exchange;
-    const method = url.route === "info/refs" ? "GET" : "POST";
-    if (request.method !== method) return sendText(exchange, 405, "method not allowed", { Allow: method });
+    const methods = url.route === "info/refs" ? ["GET", "HEAD"] : ["POST"];
+    if (!methods.includes(request.method ?? "")) return sendText(exchange, 405, "method not allowed", { Allow: methods.join(", ") });
     if (url.route === "info/refs") return this.#infoRefs(url, exchange);
     if (request.headers["content-type"] !== `application/x-${url.route}-request`) {
       return sendText(exchange, 415, `content type is not application/x-${url.route}-request`);

@@ -8,6 +8,9 @@ export interface SendOptions {
   readonly signal: AbortSignal;
 }
 
+/** Written at once, so that a client which reads slowly is seen to read. */
+const maxPieceBytes = 65_536;
+
 /**
  * Streams `chunks` as the response's body at the pace of the client. Headers go out with the first chunk, so that a failure
  * before it can still become a status; after it the response is cut off, never ended as if it were whole.
@@ -28,8 +31,11 @@ export async function sendAnswer(
       const next = await abortable(iterator.next(), options.signal);
       if (!response.headersSent) response.writeHead(200, headers);
       if (next.done) break;
-      sentBytes += next.value.length;
-      if (next.value.length > 0 && !response.write(next.value)) await drained(response, options, clock);
+      for (let at = 0; at < next.value.length; at += maxPieceBytes) {
+        const piece = next.value.subarray(at, at + maxPieceBytes);
+        if (!response.write(piece)) await heard(response, "drain", options, clock);
+        sentBytes += piece.length;
+      }
     }
   } catch (error) {
     // Not awaited: what ignores its signal must not hold the connection.
@@ -37,21 +43,23 @@ export async function sendAnswer(
     throw error;
   }
   response.end();
+  // Of the last pieces too: nobody else would ever give this client up.
+  if (!response.writableFinished) await heard(response, "finish", options, clock);
   return sentBytes;
 }
 
-async function drained(response: ServerResponse, options: SendOptions, clock: Clock): Promise<void> {
+async function heard(response: ServerResponse, event: "drain" | "finish", options: SendOptions, clock: Clock): Promise<void> {
   using _timer = clock.timer(options.idleTimeoutMs, options.onIdle);
-  let onDrain = () => {};
+  let onEvent = () => {};
   try {
     await abortable(
       new Promise<void>((resolve) => {
-        onDrain = resolve;
-        response.once("drain", onDrain);
+        onEvent = resolve;
+        response.once(event, onEvent);
       }),
       options.signal,
     );
   } finally {
-    response.off("drain", onDrain);
+    response.off(event, onEvent);
   }
 }

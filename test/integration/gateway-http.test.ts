@@ -44,8 +44,8 @@ describe("git's requests", () => {
         headers: { "content-type": "text/plain; charset=utf-8" },
       });
     }
-    expect(await ask(port, "/a/info/refs", { method: "HEAD" })).toMatchObject({ status: 405, headers: { allow: "GET" } });
-    expect(await ask(port, "/a/info/refs", { method: "PUT", body: "x" })).toMatchObject({ status: 405 });
+    expect(await ask(port, "/a/info/refs", { method: "PUT", body: "x" })).toMatchObject({ status: 405, headers: { allow: "GET, HEAD" } });
+    expect(await ask(port, "/a/git-upload-pack", { method: "HEAD" })).toMatchObject({ status: 405 });
     expect(await ask(port, "/a/git-upload-pack")).toMatchObject({ status: 405, headers: { allow: "POST" } });
     expect(await ask(port, "/a/git-upload-pack", { method: "OPTIONS" })).toMatchObject({ status: 405 });
     expect(await ask(port, "/a/git-upload-pack", { body: "x" })).toMatchObject({ status: 415 });
@@ -74,7 +74,8 @@ describe("git's requests", () => {
     await using gateway = await startGateway(smartHttp);
     const answer = await raw(gateway.port, get(target));
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);
-    if (target !== "/%") expect(answer).toMatch(/content-type: text\/plain/i);
+    expect(answer).toMatch(/content-type: text\/plain/i);
+    expect(answer).toMatch(/gitaly-node: a\r\n/i);
     expect(smartHttp.calls).toEqual([]);
   });
 
@@ -87,6 +88,13 @@ describe("git's requests", () => {
       expect(await ask(gateway.port, `/${path}/info/refs?service=git-upload-pack`)).toMatchObject({ status: 200 });
       expect(smartHttp.calls.at(-1)?.request.path).toBe(path);
     }
+  });
+
+  test("HEAD answers what GET would, without a body", async () => {
+    await using gateway = await startGateway(new EchoSmartHttp());
+    const refs = await ask(gateway.port, "/a/info/refs?service=git-upload-pack", { method: "HEAD" });
+    expect(refs).toMatchObject({ status: 200, body: "", headers: { "content-type": "application/x-git-upload-pack-advertisement" } });
+    expect(await ask(gateway.port, "/a/info/refs", { method: "HEAD" })).toMatchObject({ status: 403, body: "" });
   });
 
   test("headers beyond the limit are 431", async () => {
@@ -145,6 +153,28 @@ describe("failures", () => {
     expect(answer).toMatch(/^HTTP\/1\.1 200 /);
     expect(answer).toMatch(/PACK\r\n$/);
     expect(answer).not.toContain("\r\n0\r\n");
+  });
+
+  test("what a client sends amiss behind its request is never answered in the middle of the pack", async () => {
+    // B22
+    const smartHttp = new EchoSmartHttp();
+    smartHttp.answer = async function* (call) {
+      yield Buffer.from("PACK");
+      await new Promise((_resolve, reject) => call.request.signal.addEventListener("abort", () => reject(call.request.signal.reason)));
+    };
+    await using gateway = await startGateway(smartHttp);
+    const socket = connect(gateway.port, "127.0.0.1");
+    let answer = "";
+    socket.on("data", (chunk) => {
+      answer += chunk;
+    });
+    socket.on("error", () => {});
+    const closed = once(socket, "close");
+    socket.write("GET /a/info/refs?service=git-upload-pack HTTP/1.1\r\nHost: x\r\n\r\n");
+    while (!answer.includes("PACK")) await once(socket, "data");
+    socket.write("\0\0nonsense\r\n\r\n");
+    await closed;
+    expect(answer).toMatch(/PACK\r\n$/);
   });
 
   test("a refusal in the middle of a large upload can be read, and the connection is used again", async () => {

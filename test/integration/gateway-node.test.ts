@@ -48,8 +48,10 @@ describe("the node's own routes", () => {
     const metrics = await ask(port, "/metrics");
     expect(metrics).toMatchObject({ status: 200 });
     expect(metrics.body).toContain("gitaly_cluster_http_requests_in_flight");
-    expect(await ask(port, "/-/health", { method: "POST", body: "x" })).toMatchObject({ status: 405, headers: { allow: "GET" } });
-    expect(await ask(port, "/-/health", { method: "HEAD" })).toMatchObject({ status: 405 });
+    expect(await ask(port, "/-/health", { method: "POST", body: "x" })).toMatchObject({ status: 405, headers: { allow: "GET, HEAD" } });
+    expect(await ask(port, "/-/health", { method: "HEAD" })).toMatchObject({ status: 200, body: "" });
+    expect(await ask(port, "/-/ready", { method: "HEAD" })).toMatchObject({ status: 200, body: "" });
+    expect(await ask(port, "/-/none", { method: "HEAD" })).toMatchObject({ status: 404 });
     expect(await ask(port, "/-/none")).toMatchObject({ status: 404 });
   });
 
