@@ -48,7 +48,7 @@ class HttpGateway implements Gateway {
         const status = error.code === "HPE_HEADER_OVERFLOW" ? "431 Request Header Fields Too Large" : "400 Bad Request";
         const head = `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\n`;
         // Into an answer that has begun it would be written as a part of it.
-        if (socket.writable)
+        if (socket.writable && !this.#connections.isAnswering(socket))
           socket.end(`${head}Gitaly-Node: ${options.nodeName}\r\n\r\nmalformed request\n`);
         socket.destroySoon();
       },
