@@ -79,7 +79,7 @@ function listing(view: RepositoryView, request: LsRefsRequest): string {
     const head = view.refs.get(view.head);
     const target = request.symrefs ? ` symref-target:${view.head}` : "";
     if (head) lines.push(encodePktString(`${head.oid} HEAD${target}${peeledText(head, request)}\n`));
-    else if (request.unborn) lines.push(encodePktString(`unborn HEAD${target}\n`));
+    else if (request.unborn && request.symrefs) lines.push(encodePktString(`unborn HEAD${target}\n`));
   }
   for (const prefix of prefixes) {
     for (const ref of view.refs.withPrefix(prefix)) {

@@ -16,7 +16,7 @@ export function* pushReport(request: PushRequest, outcome: PushOutcome): Generat
   const { capabilities } = request;
   const sideBanded = capabilities.has("side-band-64k");
   if (capabilities.has("report-status") || capabilities.has("report-status-v2")) {
-    const lines = [`unpack ${outcome.unpackError ?? "ok"}\n`];
+    const lines = [`unpack ${oneLine(outcome.unpackError ?? "ok")}\n`];
     for (const { ref, reason } of outcome.refs) lines.push(reason === undefined ? `ok ${ref}\n` : `ng ${ref} ${oneLine(reason)}\n`);
     const report = Buffer.from(`${lines.map(encodePktString).join("")}0000`, "latin1");
     if (sideBanded) yield* sideBand(1, report);

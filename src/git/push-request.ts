@@ -22,6 +22,8 @@ export interface PushRequest {
 
 const maxChanges = 100_000;
 const maxPushOptions = 1000;
+/** So much that the answer about a ref always fits into a packet. */
+const maxRefBytes = 8192;
 
 /** Reads a push up to its pack; undefined where the client only asks whether it may push. Errors: `protocol_error`, `limit_exceeded`. */
 export async function readPushRequest(reader: PktReader, objectFormat: RepositoryView["objectFormat"]): Promise<PushRequest | undefined> {
@@ -68,7 +70,8 @@ export async function readPushRequest(reader: PktReader, objectFormat: Repositor
 function parseChange(line: string): RefChange {
   const match = /^([0-9a-f]{40}|[0-9a-f]{64}) ([0-9a-f]{40}|[0-9a-f]{64}) (.+)$/s.exec(line);
   const [, oldOid = "", newOid = "", ref = ""] = match ?? [];
-  if (ref === "" || oldOid.length !== newOid.length) throw new CodedError("protocol_error", "malformed push command");
+  if (ref === "" || ref.length > maxRefBytes || oldOid.length !== newOid.length)
+    throw new CodedError("protocol_error", "malformed push command");
   return { ref, oldOid, newOid };
 }
 

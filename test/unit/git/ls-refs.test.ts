@@ -56,9 +56,10 @@ test("prefixes choose, each ref once and in order", async () => {
   expect(await ask(filled, "|", "ref-prefix absent")).toEqual([]);
 });
 
-test("an unborn HEAD is told to those who ask", async () => {
+test("an unborn HEAD is told to those who ask for it and for what it names", async () => {
   expect(await ask(viewOf([]), "|", "symrefs", "unborn")).toEqual(["unborn HEAD symref-target:refs/heads/main"]);
   expect(await ask(viewOf([]), "|", "symrefs")).toEqual([]);
+  expect(await ask(viewOf([]), "|", "unborn")).toEqual([]);
 });
 
 test("what is not understood is refused in git's words", async () => {

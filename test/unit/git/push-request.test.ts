@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import { expect, test } from "vitest";
 import type { RepositoryView } from "../../../src/git/index.ts";
 import { encodePkt, PktReader } from "../../../src/git/pkt-line.ts";
@@ -111,4 +112,20 @@ test("a report stands bare, in band 1, or not at all, as the client can read it"
   expect(text(["report-status-v2", "side-band-64k"])).toBe(`${(report.length + 5).toString(16).padStart(4, "0")}\x01${report}0000`);
   expect(text(["side-band-64k"])).toBe("0000");
   expect(text([])).toBe("");
+});
+
+test("whatever a client says, each line of the report fits into a packet", async () => {
+  const format = `object-format=${"x".repeat(60_000)}`;
+  const asked = await read(`${zero} ${one} refs/heads/a\0report-status ${format}`, "0000");
+  const refs = [{ ref: `refs/heads/${"x".repeat(8000)}`, reason: "y".repeat(60_000) }];
+  const outcome = { unpackError: `object format ${asked?.objectFormat} does not fit\nhere`, refs };
+  const report = Buffer.concat([...pushReport({ ...request(), capabilities: new Set(["report-status"]) }, outcome)]);
+  const reader = new PktReader({ maxBytes: 1 << 20 }, Readable.from([report]));
+  const lines: string[] = [];
+  for (let pkt = await reader.next(); pkt?.type === "data"; pkt = await reader.next()) lines.push(pkt.payload.toString());
+  expect(lines).toHaveLength(2);
+  expect(lines[0]?.slice(0, -1)).not.toContain("\n");
+  await expect(read(`${zero} ${one} refs/heads/${"x".repeat(8192)}\0report-status`, "0000")).rejects.toMatchObject({
+    code: "protocol_error",
+  });
 });
