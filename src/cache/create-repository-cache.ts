@@ -22,8 +22,8 @@ export interface RepositoryCacheOptions {
   readonly minFreeBytes: number;
   /** Downloads at one time. */
   readonly maxFills: number;
-  /** Entries of ref tables kept in memory. */
-  readonly maxRefs: number;
+  /** Bytes of ref tables kept in memory. */
+  readonly maxRefTableBytes: number;
   /** Directories of each kind that are kept for repositories no call reads. */
   readonly maxIdleDirs: number;
 }
@@ -32,7 +32,7 @@ export const defaultRepositoryCacheOptions: Omit<RepositoryCacheOptions, "dir"> 
   maxBytes: 10 * 1024 ** 3,
   minFreeBytes: 256 * 1024 ** 2,
   maxFills: 16,
-  maxRefs: 2_000_000,
+  maxRefTableBytes: 256 * 1024 ** 2,
   maxIdleDirs: 10_000,
 };
 
@@ -95,7 +95,7 @@ class DiskRepositoryCache implements RepositoryCache {
       );
     this.#objectDirs = dirs("objects", (dir) => this.#artifacts.release(dir));
     this.#gitDirs = dirs("snapshots");
-    this.#refs = new LRUCache({ max: 10_000, maxSize: options.maxRefs, sizeCalculation: (table) => table.size + 1 });
+    this.#refs = new LRUCache({ max: 10_000, maxSize: options.maxRefTableBytes, sizeCalculation: (table) => table.toPackedRefs().length });
     this.#artifacts = new ArtifactCache(
       { ...options, dir: join(options.dir, "artifacts") },
       {

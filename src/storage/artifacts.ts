@@ -80,7 +80,7 @@ export async function readArtifact(deps: ArtifactDeps, poolId: string, artifact:
   return Buffer.concat(chunks);
 }
 
-/** Streams an artifact into a new file, checked and fsynced; on any failure the file is gone. Errors: as `readArtifact`, and `limit_exceeded`. */
+/** Streams an artifact into a new file, checked but not fsynced; on any failure the file is gone. Errors: as `readArtifact`, and `limit_exceeded`. */
 export async function fetchArtifactFile(
   deps: ArtifactDeps,
   poolId: string,
@@ -115,17 +115,32 @@ interface Sink {
 
 async function download(deps: ArtifactDeps, poolId: string, artifact: Artifact, signal: AbortSignal, sink: Sink): Promise<void> {
   for (let attempt = 1; ; attempt++) {
-    try {
-      await using stream = await deps.store.open(artifactKey(poolId, artifact.name), signal);
-      if (!stream) throw new CodedError("artifact_missing", "an artifact is not in the store", { artifact: artifact.name, poolId });
-      return await receive(stream, artifact, sink);
-    } catch (error) {
-      signal.throwIfAborted();
-      const again = CodedError.is(error, "corrupt") || (CodedError.is(error, "store_unavailable") && error.fields["transient"] === true);
-      if (!again || attempt === maxAttempts) throw error;
-    }
+    const failure = await downloadOnce(deps, poolId, artifact, signal, sink);
+    if (!failure) return;
+    if (attempt === maxAttempts) throw failure;
     await deps.clock.sleep(retryDelayMs * 2 ** (attempt - 1) * (0.5 + deps.random.float()), signal);
     await sink.reset();
+  }
+}
+
+/** Resolves with the failure that another attempt may mend. What cannot be opened is not among them: the store has tried that again itself. */
+async function downloadOnce(
+  deps: ArtifactDeps,
+  poolId: string,
+  artifact: Artifact,
+  signal: AbortSignal,
+  sink: Sink,
+): Promise<CodedError | undefined> {
+  await using stream = await deps.store.open(artifactKey(poolId, artifact.name), signal);
+  if (!stream) throw new CodedError("artifact_missing", "an artifact is not in the store", { artifact: artifact.name, poolId });
+  try {
+    await receive(stream, artifact, sink);
+    return undefined;
+  } catch (error) {
+    signal.throwIfAborted();
+    const again = CodedError.is(error, "corrupt") || (CodedError.is(error, "store_unavailable") && error.fields["transient"] === true);
+    if (!again) throw error;
+    return error;
   }
 }
 

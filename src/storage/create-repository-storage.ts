@@ -37,6 +37,7 @@ export const defaultRepositoryStorageOptions: Omit<RepositoryStorageOptions, "wr
   maxUpdates: 100_000,
   probeTimeoutMs: 60_000,
   knownGenerations: 10_000,
+  knownGenerationsBytes: 256 * 1024 * 1024,
   refTableCacheBytes: 64 * 1024 * 1024,
 };
 

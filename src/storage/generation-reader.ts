@@ -12,6 +12,8 @@ const maxSteps = 8;
 export interface GenerationReaderOptions {
   /** Repositories whose newest known generation is kept in memory. Default 10,000. */
   readonly knownGenerations: number;
+  /** Memory for them, in bytes. Default 268,435,456. */
+  readonly knownGenerationsBytes: number;
 }
 
 /**
@@ -25,7 +27,12 @@ export class GenerationReader {
 
   constructor(options: GenerationReaderOptions, deps: { store: ObjectStore }) {
     this.#store = deps.store;
-    this.#known = new LRUCache({ max: options.knownGenerations });
+    this.#known = new LRUCache({
+      max: options.knownGenerations,
+      maxSize: options.knownGenerationsBytes,
+      sizeCalculation: ({ inlineRefTable, refTables, packs, trash }) =>
+        1024 + inlineRefTable.length + 1024 * packs.length + 256 * (refTables.length + Object.keys(trash).length),
+    });
   }
 
   /** The newest generation this node has seen; may be outdated. */
@@ -78,13 +85,15 @@ export class GenerationReader {
     for (let step = 0; newest && step < maxSteps; step++) {
       const next = await this.slot(path, newest.n + 1, signal);
       if (!next) return newest;
-      if (next.parentDigest !== newest.digest) {
-        throw new CodedError("corrupt", "a generation does not continue the one before it", { path, n: next.n });
-      }
+      if (next.parentDigest !== newest.digest) throw brokenChain(path, next.n);
       this.adopt(next);
       newest = next;
     }
-    return await this.newestOfEncoded(encodeRepositoryPath(path), signal);
+    const found = await this.newestOfEncoded(encodeRepositoryPath(path), signal);
+    if (newest && (found?.n ?? 0) < newest.n) {
+      throw new CodedError("corrupt", "the store lost generations of a repository", { path, known: newest.n, found: found?.n ?? 0 });
+    }
+    return found;
   }
 }
 
@@ -95,4 +104,9 @@ function decodeAt(key: string, bytes: Uint8Array, expected: { n: number; path?: 
     if (!CodedError.is(error, "corrupt")) throw error;
     throw new CodedError("corrupt", error.message, { ...error.fields, key });
   }
+}
+
+/** The error for a generation that names another one as its predecessor than the one that is there. */
+export function brokenChain(path: string, n: number): CodedError {
+  return new CodedError("corrupt", "a generation does not continue the one before it", { path, n });
 }

@@ -1,6 +1,6 @@
 import { type Clock, CodedError, type Random } from "../base/index.ts";
 import type { Generation } from "./generation.ts";
-import type { GenerationReader } from "./generation-reader.ts";
+import { brokenChain, type GenerationReader } from "./generation-reader.ts";
 import { encodeRepositoryPath, slotKey } from "./keys.ts";
 import type { ObjectStore } from "./object-store.ts";
 
@@ -21,8 +21,8 @@ export interface SlotRecord {
 }
 
 /**
- * What became of a record: `won` and `lost` (with whose record it is) are final; `refused` means that nothing was sent that could still be
- * applied; `unresolved` means that the signal aborted first, and that the record may be there or still land.
+ * What became of a record: `won` and `lost` (with whose record it is) are final; `refused` means that nothing of it is or will be in the
+ * store; `unresolved` means that the signal aborted first, and that the record may be there or still land.
  */
 export type SlotOutcome =
   | { readonly outcome: "won" }
@@ -49,7 +49,10 @@ export async function fillSlot(deps: SlotDeps, record: SlotRecord, signal: Abort
     }
     const found = await readSlot(deps, path, n, signal);
     if ("failed" in found) return { outcome: "unresolved", error: found.failed };
-    if (found.record) return found.record.txid === txid ? { outcome: "won" } : { outcome: "lost", record: found.record };
+    if (found.record?.txid === txid) return { outcome: "won" };
+    if (found.record && found.record.parentDigest !== record.generation.parentDigest)
+      return { outcome: "refused", error: brokenChain(path, n) };
+    if (found.record) return { outcome: "lost", record: found.record };
     try {
       await deps.clock.sleep(pauseMs * (0.5 + deps.random.float()), signal);
     } catch (error) {

@@ -21,7 +21,10 @@ export class CacheFixture implements AsyncDisposable {
     return new CacheFixture(await mkdtemp(join(tmpdir(), "cache-test-")));
   }
 
-  open(options: { maxBytes?: number; minFreeBytes?: number } = {}, deps: Partial<RepositoryCacheDeps> = {}): Promise<RepositoryCache> {
+  open(
+    options: { maxBytes?: number; minFreeBytes?: number; maxRefTableBytes?: number } = {},
+    deps: Partial<RepositoryCacheDeps> = {},
+  ): Promise<RepositoryCache> {
     return createRepositoryCache(
       { dir: join(this.base, "cache"), minFreeBytes: 0, ...options },
       { storage: this.storage, clock: systemClock, random: simRandom(1), logger: silentLogger, metrics: createMetrics(), ...deps },

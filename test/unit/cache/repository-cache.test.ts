@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { CodedError, neverAborted } from "../../../src/base/index.ts";
 import { silentLogger } from "../../../src/observability/index.ts";
+import type { Generation } from "../../../src/storage/index.ts";
 import { CacheFixture, packFiles, packOf, readPacks as read } from "../../support/cache-fixture.ts";
 import { deferred } from "../../support/deferred.ts";
 import type { FakeRepositoryStorage } from "../../support/fake-repository-storage.ts";
@@ -33,6 +34,26 @@ describe("leases", () => {
     expect(lease.refs.get("refs/heads/main")?.oid).toBe("1".repeat(40));
     expect(lease.head).toBe("refs/heads/main");
     expect(storage.fetches).toEqual([]);
+  });
+
+  test("ref tables are kept in memory up to a number of bytes, however long their names are", async () => {
+    for (const path of ["long.git", "other.git"]) {
+      storage.commit(path, { refs: [{ name: `refs/heads/${path}${"x".repeat(4000)}`, oid: "1".repeat(40) }] });
+    }
+    const loads: string[] = [];
+    const counted = {
+      newest: (path: string) => storage.newest(path),
+      fetchArtifact: storage.fetchArtifact.bind(storage),
+      refTable: async (generation: Generation) => {
+        loads.push(generation.path);
+        return await storage.refTable(generation);
+      },
+    };
+    await using cache = await fixture.open({ maxRefTableBytes: 6000 }, { storage: counted });
+    for (const path of ["long.git", "long.git", "other.git", "long.git"]) {
+      await (await cache.acquire(path, neverAborted))[Symbol.asyncDispose]();
+    }
+    expect(loads).toEqual(["long.git", "other.git", "long.git"]);
   });
 
   test("a snapshot holds HEAD, refs, packed refs, config and exactly the packs of its manifest", async () => {

@@ -34,7 +34,7 @@ test("an artifact arrives as it was pushed", async () => {
 test("short and damaged bodies are fetched again", async () => {
   const { faults, target, fetch, pack, done } = await setUp();
   await using _ = done;
-  faults.push("short", "flipped", "dropped");
+  faults.push("short", "flipped", "short");
   await fetch();
   expect(await readFile(target)).toEqual(await readFile(pack.packFile));
 });
@@ -55,11 +55,12 @@ test("an artifact that the store does not have is missing, and no file stays", a
   expect(await readdir(dir)).not.toContain("fetched");
 });
 
-test("a store that stays away is unavailable, and no file stays", async () => {
-  const { dir, faults, fetch, done } = await setUp();
+test("a store that stays away is unavailable without multiplying its own attempts, and no file stays", async () => {
+  const { dir, store, faults, fetch, done } = await setUp();
   await using _ = done;
   faults.push("dropped", "dropped", "dropped", "dropped");
   await expect(fetch()).rejects.toMatchObject({ code: "store_unavailable" });
+  expect(store.requests.filter(({ op }) => op === "open")).toHaveLength(1);
   expect(await readdir(dir)).not.toContain("fetched");
 });
 

@@ -1,6 +1,9 @@
 import { expect, test } from "vitest";
 import { neverAborted } from "../../../src/base/index.ts";
+import { encodeGeneration } from "../../../src/storage/generation-codec.ts";
 import type { Generation, ProbedRepositoryStorage } from "../../../src/storage/index.ts";
+import { slotKey } from "../../../src/storage/keys.ts";
+import { successor } from "../../../src/storage/successor.ts";
 import { MemoryObjectStore } from "../../support/memory-object-store.ts";
 import { provenStorage, push } from "../../support/scratch-storage.ts";
 
@@ -70,4 +73,47 @@ test("a caller that leaves does not end the probe of those who stay", async () =
   hold = false;
   release();
   expect(await staying).toEqual(base);
+});
+
+test("a list that shows an older generation than this node has seen is corrupt, never an older answer", async () => {
+  const store = new MemoryObjectStore();
+  await using writer = provenStorage(store);
+  const other = new MemoryObjectStore({}, store.objects);
+  await using reader = provenStorage(other);
+  const first = await create(writer);
+  await newest(reader);
+  let generation = first;
+  for (let i = 0; i < 10; i++) generation = (await push(writer, generation, [`b${i} 0 1`])).generation;
+  const list = other.list.bind(other);
+  other.list = async (request, signal) => {
+    const { objects } = await list({ ...request, maxKeys: 1000 }, signal);
+    return { objects: objects.slice(-1), prefixes: [], next: undefined };
+  };
+  await expect(newest(reader)).rejects.toMatchObject({ code: "corrupt", fields: { known: 9, found: 1 } });
+});
+
+test("a generation that does not continue the one before it is corrupt for readers and for a push that meets it", async () => {
+  const store = new MemoryObjectStore();
+  await using storage = provenStorage(store);
+  const base = await create(storage);
+  const by = { txid: "e".repeat(32), writer: "x", writtenAtMs: 0 };
+  const { bytes } = encodeGeneration({ ...successor(base, by), parentDigest: "f".repeat(64) });
+  store.objects.set(slotKey("p.a%2fb%2egit", 2), { bytes, lastModifiedMs: 0 });
+  const broken = { code: "corrupt", message: "a generation does not continue the one before it" };
+  await expect(newest(storage)).rejects.toMatchObject(broken);
+  await expect(push(storage, base, ["main 0 1"])).rejects.toMatchObject(broken);
+});
+
+test("what is known of repositories is bounded in bytes: what was dropped is asked for as by a new node", async () => {
+  const store = new MemoryObjectStore();
+  await using storage = provenStorage(store, { knownGenerationsBytes: 2000 });
+  for (const path of ["a/b.git", "c"]) await storage.create(path, { objectFormat: "sha1", head: "refs/heads/main" }, neverAborted);
+  const requestsOf = async (path: string) => {
+    store.requests.splice(0);
+    await storage.newest(path, neverAborted);
+    return store.requests.map(({ op }) => op);
+  };
+  expect(await requestsOf("c")).toEqual(["get"]);
+  expect(await requestsOf("a/b.git")).toEqual(["list", "get"]);
+  expect(await requestsOf("c")).toEqual(["list", "get"]);
 });
