@@ -1,13 +1,13 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Clock, CodedError, neverAborted, SingleFlight } from "../base/index.ts";
+import { type Clock, CodedError, neverAborted, Semaphore, SingleFlight } from "../base/index.ts";
 import type { Counter, Metrics } from "../observability/index.ts";
 import { Catfile } from "./catfile.ts";
 import type { ProcessGate } from "./process-gate.ts";
 import type { RepositoryView } from "./repository-view.ts";
 
 export interface CatfilePoolOptions {
-  /** Processes kept at once; default 32. The one that rested longest makes room. */
+  /** Processes at once; default 32. The one that rested longest makes room; where none rests, calls wait. */
   readonly maxProcesses: number;
   /** How long a process may rest before it is ended; default 30 s. */
   readonly idleMs: number;
@@ -21,8 +21,12 @@ export interface CatfilePoolDeps {
   readonly gate: ProcessGate;
 }
 
+/** Calls on other repositories that may wait until a process is free. */
+const maxWaiting = 512;
+
 interface Entry {
   readonly catfile: Catfile;
+  readonly place: Disposable;
   users: number;
   idle: Disposable | undefined;
 }
@@ -39,11 +43,14 @@ export class CatfilePool implements AsyncDisposable {
   readonly #starting = new SingleFlight<Entry>();
   readonly #ending = new Set<Promise<void>>();
   readonly #lookups: Counter;
+  readonly #places: Semaphore;
+  #waiting = 0;
   #closed = false;
 
   constructor(options: CatfilePoolOptions, deps: CatfilePoolDeps) {
     this.#options = options;
     this.#deps = deps;
+    this.#places = new Semaphore(options.maxProcesses, maxWaiting);
     this.#lookups = deps.metrics.counter("gitaly_catfile_cache_total", "Uses of pooled cat-file processes", ["type"]);
     deps.metrics.gauge("gitaly_catfile_cache_members", "Pooled cat-file processes", [], (gauge) => gauge.set(this.#entries.size));
   }
@@ -85,14 +92,14 @@ export class CatfilePool implements AsyncDisposable {
   }
 
   async #borrow(objectDir: string, format: RepositoryView["objectFormat"], signal: AbortSignal): Promise<Entry> {
-    if (this.#closed) throw new CodedError("git_failed", "git is closed");
+    if (this.#closed) throw isClosed();
     let entry = this.#entries.get(objectDir);
     if (entry && !entry.catfile.usable) {
       this.#drop(objectDir);
       entry = undefined;
     }
     this.#lookups.add(1, { type: entry ? "hit" : "miss" });
-    entry ??= await this.#starting.run(objectDir, signal, () => this.#start(objectDir, format));
+    entry ??= await this.#starting.run(objectDir, signal, (ownSignal) => this.#start(objectDir, format, ownSignal));
     entry.users++;
     entry.idle?.[Symbol.dispose]();
     entry.idle = undefined;
@@ -103,12 +110,20 @@ export class CatfilePool implements AsyncDisposable {
     return entry;
   }
 
-  async #start(objectDir: string, format: RepositoryView["objectFormat"]): Promise<Entry> {
-    const catfile = await Catfile.start(this.#deps.gate, { gitDir: this.#skeleton(format), objectDir }, neverAborted);
-    const entry: Entry = { catfile, users: 0, idle: undefined };
+  async #start(objectDir: string, format: RepositoryView["objectFormat"], signal: AbortSignal): Promise<Entry> {
+    const place = await this.#place(signal);
+    if (this.#closed) {
+      place[Symbol.dispose]();
+      throw isClosed();
+    }
+    const directories = { gitDir: this.#skeleton(format), objectDir };
+    const catfile = await Catfile.start(this.#deps.gate, directories, neverAborted, { longLived: true }).catch((error: unknown) => {
+      place[Symbol.dispose]();
+      throw error;
+    });
+    const entry: Entry = { catfile, place, users: 0, idle: undefined };
     // One that was started for callers who left before it was there.
     this.#drop(objectDir);
-    this.#makeRoom();
     this.#entries.set(objectDir, entry);
     // It rests from the start: who asked for it may be gone.
     this.#rest(objectDir, entry);
@@ -116,9 +131,20 @@ export class CatfilePool implements AsyncDisposable {
     return entry;
   }
 
+  async #place(signal: AbortSignal): Promise<Disposable> {
+    this.#waiting++;
+    try {
+      this.#makeRoom();
+      return await this.#places.acquire(signal);
+    } finally {
+      this.#waiting--;
+    }
+  }
+
+  /** Ends processes that rest, so that those who wait for a place get one. */
   #makeRoom(): void {
     for (const [key, entry] of this.#entries) {
-      if (this.#entries.size <= this.#options.maxProcesses) return;
+      if (this.#entries.size + this.#waiting <= this.#options.maxProcesses) return;
       if (entry.users === 0 && entry.idle) this.#drop(key);
     }
   }
@@ -150,10 +176,17 @@ export class CatfilePool implements AsyncDisposable {
   #end(entry: Entry): void {
     const ending = entry.catfile[Symbol.asyncDispose]();
     this.#ending.add(ending);
-    void ending.finally(() => this.#ending.delete(ending));
+    void ending.finally(() => {
+      this.#ending.delete(ending);
+      entry.place[Symbol.dispose]();
+    });
   }
 
   #skeleton(format: RepositoryView["objectFormat"]): string {
     return join(this.#options.dir, format);
   }
+}
+
+function isClosed(): CodedError {
+  return new CodedError("git_failed", "git is closed");
 }

@@ -37,8 +37,13 @@ export class Catfile implements AsyncDisposable {
   }
 
   /** Errors: those of the gate. */
-  static async start(gate: ProcessGate, directories: GitDirectories, signal: AbortSignal): Promise<Catfile> {
-    return new Catfile(await gate.start({ command: "cat-file", flags: ["--batch-command"], directories }, signal));
+  static async start(
+    gate: ProcessGate,
+    directories: GitDirectories,
+    signal: AbortSignal,
+    options: { readonly longLived?: boolean } = {},
+  ): Promise<Catfile> {
+    return new Catfile(await gate.start({ command: "cat-file", flags: ["--batch-command"], directories, ...options }, signal));
   }
 
   /** False once the child is gone or has said something that makes no sense. */

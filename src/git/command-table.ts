@@ -10,8 +10,6 @@ interface CommandRule {
   /** Whether one absolute path may follow the flags, and whether the command knows `--end-of-options`. */
   readonly path?: "after end-of-options" | "bare";
   readonly config?: Readonly<Record<string, string>>;
-  /** Serves many calls, so it takes no place among the children of single calls. */
-  readonly longLived?: boolean;
 }
 
 const severities = "=badTimezone=ignore,missingSpaceBeforeDate=ignore,zeroPaddedFilemode=ignore";
@@ -21,7 +19,7 @@ export const fsckSeverities: string = severities;
 
 const rules: Readonly<Record<GitCommand, CommandRule>> = {
   version: { flags: [] },
-  "cat-file": { flags: ["--batch-command"], longLived: true },
+  "cat-file": { flags: ["--batch-command"] },
   "index-pack": {
     flags: [
       "--stdin",
@@ -47,7 +45,6 @@ const rules: Readonly<Record<GitCommand, CommandRule>> = {
 export interface CommandLine {
   readonly args: readonly string[];
   readonly config: Readonly<Record<string, string>>;
-  readonly longLived: boolean;
 }
 
 /** Builds the argument list of an allowed command. Errors: `internal` for anything that the table does not list. */
@@ -64,5 +61,5 @@ export function commandLine(command: GitCommand, flags: readonly string[], path?
     if (rule.path === "after end-of-options") args.push("--end-of-options");
     args.push(path);
   }
-  return { args, config: rule.config ?? {}, longLived: rule.longLived === true };
+  return { args, config: rule.config ?? {} };
 }

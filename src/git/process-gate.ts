@@ -45,6 +45,8 @@ export interface GitInvocation {
   readonly directories?: GitDirectories;
   readonly protocol?: string;
   readonly onStderr?: (chunk: Uint8Array) => void;
+  /** Serves many calls: it has no deadline and takes no place among the children of single calls; whoever starts it bounds how many there are. */
+  readonly longLived?: boolean;
 }
 
 /** A git child that lives no longer than its call: disposing ends it and waits until it is reaped. */
@@ -77,7 +79,8 @@ export class ProcessGate {
 
   /** Starts a child; `signal` ends it. Errors: `limit_exceeded`, `git_failed`, the signal's reason. */
   async start(invocation: GitInvocation, signal: AbortSignal): Promise<GitChild> {
-    const { args, config, longLived } = commandLine(invocation.command, invocation.flags, invocation.path);
+    const { longLived } = invocation;
+    const { args, config } = commandLine(invocation.command, invocation.flags, invocation.path);
     const { clock } = this.#deps;
     const askedMs = clock.monotonic();
     const place = longLived ? undefined : await this.#places.acquire(signal);

@@ -157,10 +157,33 @@ test("a directory of its own loses what an earlier process left there, and goes 
   expect(existsSync(own)).toBe(false);
 });
 
+/** A pool whose processes start when `ready` resolves; `most` is how many there were at one time. */
+async function watchedPool(maxProcesses: number, ready: (() => Promise<void>) | undefined = undefined) {
+  const dir = await tempDir();
+  const direct = new DirectSpawner();
+  const seen = { running: 0, most: 0, started: 0 };
+  const spawn: Spawner["spawn"] = async (...args) => {
+    await ready?.();
+    const child = await direct.spawn(...args);
+    seen.started++;
+    seen.most = Math.max(seen.most, ++seen.running);
+    void child.exited.then(() => seen.running--);
+    return child;
+  };
+  const parts = { clock: systemClock, metrics: noMetrics };
+  const gate = new ProcessGate(defaultProcessGateOptions, { ...parts, spawner: { spawn, [Symbol.asyncDispose]: async () => {} } });
+  const pool = new CatfilePool({ maxProcesses, idleMs: 300, dir: dir.path }, { ...parts, gate });
+  await pool.prepare();
+  const close = async () => {
+    await pool[Symbol.asyncDispose]();
+    await direct[Symbol.asyncDispose]();
+    await dir[Symbol.asyncDispose]();
+  };
+  return { pool, seen, [Symbol.asyncDispose]: close };
+}
+
 test("a process whose caller left while it was started ends after its rest", async () => {
   await using f = await filled();
-  await using dir = await tempDir();
-  await using direct = new DirectSpawner();
   let asked = () => {};
   const isAsked = new Promise<void>((resolve) => {
     asked = resolve;
@@ -169,23 +192,35 @@ test("a process whose caller left while it was started ends after its rest", asy
   const released = new Promise<void>((resolve) => {
     release = resolve;
   });
-  const spawn: Spawner["spawn"] = async (...args) => {
+  await using watched = await watchedPool(4, () => {
     asked();
-    await released;
-    return await direct.spawn(...args);
-  };
-  const parts = { clock: systemClock, metrics: noMetrics };
-  const gate = new ProcessGate(defaultProcessGateOptions, { ...parts, spawner: { spawn, [Symbol.asyncDispose]: async () => {} } });
-  await using pool = new CatfilePool({ maxProcesses: 4, idleMs: 300, dir: dir.path }, { ...parts, gate });
-  await pool.prepare();
+    return released;
+  });
   const left = new AbortController();
-  const leaving = pool.with(f.fixture.view(), left.signal, (catfile) => catfile.info("1234", left.signal));
+  const leaving = watched.pool.with(f.fixture.view(), left.signal, (catfile) => catfile.info("1234", left.signal));
   await isAsked;
   left.abort(new Error("left"));
   await expect(leaving).rejects.toThrow("left");
   release();
-  expect(await eventually(() => processesMentioning(f.fixture.dir).length === 1, 5000)).toBe(true);
-  expect(await eventually(() => processesMentioning(f.fixture.dir).length === 0, 5000)).toBe(true);
+  expect(await eventually(() => watched.seen.started === 1 && watched.seen.running === 0, 5000)).toBe(true);
+});
+
+test("however many repositories are read at once, there are only so many processes, and each reader gets its turn", async () => {
+  await using a = await filled();
+  await using b = await filled();
+  await using c = await filled();
+  await using watched = await watchedPool(2);
+  const reads = Array.from({ length: 30 }, async (_, i) => {
+    const { fixture, oids } = [a, b, c][i % 3] as typeof a;
+    const tip = oids[3] as string;
+    const info = await watched.pool.with(fixture.view(), neverAborted, async (catfile) => {
+      await new Promise(setImmediate);
+      return await catfile.info(tip, neverAborted);
+    });
+    expect(info?.oid).toBe(tip);
+  });
+  await Promise.all(reads);
+  expect(watched.seen.most).toBe(2);
 });
 
 test("a git that is missing is named at start", async () => {

@@ -40,7 +40,7 @@ function gateOf(options: Partial<ProcessGateOptions> = {}): { gate: ProcessGate;
 }
 
 const revList: GitInvocation = { command: "rev-list", flags: ["--objects"] };
-const catFile: GitInvocation = { command: "cat-file", flags: ["--batch-command"] };
+const catFile: GitInvocation = { command: "cat-file", flags: ["--batch-command"], longLived: true };
 
 test("a child that does not end gently is ended harder, step by step", async () => {
   const { gate, spawner, clock } = gateOf();
