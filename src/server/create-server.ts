@@ -1,3 +1,4 @@
+import { rmSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { type Clock, CodedError, packageVersion, type Random, systemClock, systemRandom } from "../base/index.ts";
@@ -35,14 +36,14 @@ const storageName = "default";
 /**
  * Starts a node: locks its data directory and opens its listeners, then finds its cluster in the background.
  *
- * Resolves once the listeners accept. Errors: `data_dir_in_use`, `bad_config` (a port that is taken, a name that is none, git missing).
+ * Resolves once the listeners accept. Errors: `data_dir_in_use`, `failed_precondition` (a port that is taken), `bad_config` (a name that is none, git missing).
  */
 export async function createServer(config: Config, overrides: ServerOverrides = {}): Promise<GitalyServer> {
   const clock = overrides.clock ?? systemClock;
   const random = overrides.random ?? systemRandom;
   const dataDir = config.dataDir;
-  const lock = chooseDataDir({ given: dataDir, joins: config.joinAddrs.length > 0, defaultDir: defaultDataDir(process.env) }, random);
   const logger = overrides.logger ?? openLog(config);
+  const lock = chooseDataDir({ given: dataDir, joins: config.joinAddrs.length > 0, defaultDir: defaultDataDir(process.env) }, random);
   const closing = new CloseStack(logger);
   closing.use("data directory", lock, (held) => held[Symbol.dispose]());
   try {
@@ -64,19 +65,25 @@ interface Base {
 
 async function assemble(config: Config, base: Base): Promise<GitalyServer> {
   const { closing, lock, logger, ...parts } = base;
+  // One of an earlier start would tell that this one serves.
+  if (config.readyFile !== undefined) rmSync(config.readyFile, { force: true });
   const keptPorts = readKeptPorts(lock.dir);
   const targets = joinTargets(config, keptPorts);
   const avoidPorts = expectedPeerPorts(targets);
   const grpcPort = await settleGrpcPort(wantedAddress(config.grpc, keptPorts?.grpc, avoidPorts), avoidPorts);
   const name = settleNodeName({ given: config.nodeName, dataDir: lock.dir, hostname: hostname(), grpcPort });
   const nodeLogger = logger.child({ node: name });
-  const git = closing.use("git", await createGit({ binPath: config.git.binPath }, { ...parts, logger: nodeLogger }), disposeAsync);
+  const git = closing.use(
+    "git",
+    await createGit({ binPath: config.git.binPath, tempDir: join(lock.dir, "git") }, { ...parts, logger: nodeLogger }),
+    disposeAsync,
+  );
 
   const status = new NodeStatus();
   const views = new MemberViews(name);
   const storage: NodeParts["storage"] = new Late("storage");
   const cache: NodeParts["cache"] = new Late("cache");
-  const catalog = new LateCatalog();
+  const catalog = new LateCatalog({ ...parts, logger: nodeLogger });
   const cacheDir = config.cache.dir ?? join(lock.dir, "cache");
   const shared = { ...parts, logger: nodeLogger, git, catalog, storage: new LateStorage(storage), cache: new LateCache(cache) };
   const smartHttp = closing.use("smart http", createSmartHttp(shared), disposeAsync);

@@ -12,7 +12,7 @@ export interface WantedAddress {
 
 /**
  * Listens on the wanted port, or, where that is a default that is taken, on the next free one. `avoid` holds ports that count as
- * taken because a peer is expected there. Errors: `bad_config` naming the port.
+ * taken because a peer is expected there. Errors: `failed_precondition` naming the port.
  */
 export async function listenOnFree<T>(
   name: string,
@@ -29,7 +29,7 @@ export async function listenOnFree<T>(
       if (!isAddressInUse(error)) throw error;
       if (port >= last)
         throw new CodedError(
-          "bad_config",
+          "failed_precondition",
           "the listener's port is taken",
           { listener: name, address: `${wanted.host}:${wanted.port}` },
           { cause: error },

@@ -32,8 +32,9 @@ export class JoinLoop {
   }
 
   /**
-   * One attempt at each target that was not reached yet. With `strict`, a target of another cluster is an error:
-   * `cluster_mismatch` with both ids; else it is counted and tried again later.
+   * One attempt at each target that was not reached yet. With `strict`, a target of another cluster is an error,
+   * `cluster_mismatch` with both ids, and so is another live node of this name, `failed_precondition`; else it is
+   * counted or logged, and tried again later.
    */
   async round(strict: boolean, signal: AbortSignal): Promise<void> {
     await Promise.all(this.#targets.filter((target) => !this.#reached.has(target)).map((target) => this.#attempt(target, strict, signal)));
@@ -43,6 +44,8 @@ export class JoinLoop {
   async run(signal: AbortSignal): Promise<void> {
     const backOff = new BackOff({ firstMs: 500, maxMs: 30_000 }, this.#deps);
     for (;;) {
+      // Also while another target is still missing: that one may never come.
+      if (this.#deps.alone()) this.#reached.clear();
       await this.round(false, signal);
       if (this.#reached.size < this.#targets.length) {
         await backOff.wait(signal);
@@ -50,7 +53,6 @@ export class JoinLoop {
       }
       backOff.reset();
       await this.#deps.clock.sleep(watchIntervalMs, signal);
-      if (this.#deps.alone()) this.#reached.clear();
     }
   }
 
@@ -60,17 +62,17 @@ export class JoinLoop {
       const answer = await askPeer(target, this.#deps, signal);
       checkCluster(answer, target, clusterId);
       // A target may be this very node under another name.
-      if (answer.node !== self && (await this.#deps.join(answer.gossipAddresses, signal)) === 0) return;
+      if (answer.node !== self) {
+        if ((await this.#deps.join(answer.gossipAddresses, signal)) === 0) return;
+        logger.info("joined through a member", { target: target.text, member: answer.node });
+      }
       this.#reached.add(target);
-      logger.info("joined through a member", { target: target.text, member: answer.node });
     } catch (error) {
       if (signal.aborted) throw error;
-      if (CodedError.is(error, "failed_precondition")) throw error;
-      if (CodedError.is(error, "cluster_mismatch")) {
-        if (strict) throw error;
-        this.#deps.refused.add();
-      }
-      logger.warn("a join address does not answer", { target: target.text, error });
+      const mismatch = CodedError.is(error, "cluster_mismatch");
+      if (strict && (mismatch || CodedError.is(error, "failed_precondition"))) throw error;
+      if (mismatch) this.#deps.refused.add();
+      logger.warn(mismatch ? "a join address is refused" : "a join address cannot be joined through", { target: target.text, error });
     }
   }
 }

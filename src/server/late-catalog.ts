@@ -1,5 +1,6 @@
 import { CodedError } from "../base/index.ts";
 import type { Catalog, CatalogEntry } from "../catalog/index.ts";
+import type { Counter, Logger, Metrics } from "../observability/index.ts";
 
 /** Changes that are kept for a database that is still starting. */
 const maxKept = 10_000;
@@ -9,9 +10,19 @@ export class LateCatalog implements Catalog {
   #catalog: Catalog | undefined;
   #kept: ((catalog: Catalog) => void)[] = [];
   #message = "the database is starting";
+  readonly #changes: Counter;
+  readonly #logger: Logger;
+  #dropped = 0;
 
+  constructor(deps: { readonly metrics: Metrics; readonly logger: Logger }) {
+    this.#changes = deps.metrics.counter("gitaly_cluster_catalog_changes_total", "Catalog changes by what became of them", ["result"]);
+    this.#logger = deps.logger;
+  }
+
+  /** A message of a database that does not answer names the key that says where it is. */
   get health(): { readonly ok: boolean; readonly message: string } {
-    return this.#catalog?.health ?? { ok: false, message: this.#message };
+    const health = this.#catalog?.health ?? { ok: false, message: this.#message };
+    return health.ok || health.message.includes("database.url") ? health : { ok: false, message: `${health.message}; see database.url` };
   }
 
   /** Says why there is no database. */
@@ -56,6 +67,10 @@ export class LateCatalog implements Catalog {
   #note(change: (catalog: Catalog) => void): void {
     if (this.#catalog) change(this.#catalog);
     else if (this.#kept.length < maxKept) this.#kept.push(change);
+    else {
+      this.#changes.add(1, { result: "dropped" });
+      if (this.#dropped++ === 0) this.#logger.error("catalog changes are dropped: there is no database yet and too many wait", { maxKept });
+    }
   }
 
   #get(): Catalog {

@@ -88,7 +88,9 @@ export async function openListeners(
     ),
     (server) => server.destroy(),
   );
-  const grpc = await listenOnFree("grpc", { host: config.grpc.host, port: grpcPort, explicit: config.grpc.explicit }, avoid, (host, port) =>
+  // "Any free port" still means any, should another program have taken the settled one since.
+  const explicit = config.grpc.explicit && config.grpc.port !== 0;
+  const grpc = await listenOnFree("grpc", { host: config.grpc.host, port: grpcPort, explicit }, avoid, (host, port) =>
     rpc.listen({ host, port }),
   );
 

@@ -4,7 +4,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { CodedError } from "../base/index.ts";
 import type { Config, JoinAddress } from "../config/index.ts";
 import type { AskPeersDeps } from "./ask-peers.ts";
-import { type ClusterFacts, readClusterFile, writeClusterFile } from "./cluster-file.ts";
+import { type ClusterFacts, clusterFactsOf, readClusterFile, writeClusterFile } from "./cluster-file.ts";
 import { isOfCluster } from "./cluster-id-file.ts";
 import { findCluster } from "./find-cluster.ts";
 import type { DatabasePlace } from "./open-database.ts";
@@ -48,11 +48,14 @@ export async function locateCluster(
       gossipAddresses: [],
     };
   }
-  const answer = kept ?? (await findCluster(targets, deps, deps.onWaiting, signal));
-  const place = placeOf(answer, "gossipAddresses" in answer ? (answer.gossipAddresses as string[]) : []);
+  if (kept) {
+    checkReachable(kept);
+    return placeOf(kept, []);
+  }
+  const answer = await findCluster(targets, deps, deps.onWaiting, signal);
   checkReachable(answer);
-  if (!kept) writeClusterFile(dataDir, factsOf(answer));
-  return place;
+  writeClusterFile(dataDir, clusterFactsOf(answer));
+  return placeOf(answer, answer.gossipAddresses);
 }
 
 function placeOf(facts: ClusterFacts, gossipAddresses: readonly string[]): ClusterPlace {
@@ -74,18 +77,6 @@ export function databaseOf(facts: ClusterFacts): DatabasePlace {
   if (facts.databaseDirectory !== "" && isOfCluster(facts.databaseDirectory, facts.clusterId))
     return { kind: "embedded", directory: facts.databaseDirectory };
   return { kind: "none" };
-}
-
-function factsOf({
-  clusterId,
-  objectStorageUrl,
-  objectStorageEmbedded,
-  databaseDirectory,
-  databaseUrls,
-  replicas,
-  hashSeed,
-}: ClusterFacts): ClusterFacts {
-  return { clusterId, objectStorageUrl, objectStorageEmbedded, databaseDirectory, databaseUrls, replicas, hashSeed };
 }
 
 /** An embedded store is a directory of one host: a node elsewhere must be told another store. */

@@ -4,7 +4,7 @@ import type { ListenAddress } from "../config/index.ts";
 import type { MetricsRegistry } from "../observability/index.ts";
 import { listenOnFree } from "./free-port.ts";
 
-/** Serves `/metrics` on a port of its own. Errors: `bad_config` where the port is taken. */
+/** Serves `/metrics` on a port of its own. Errors: `failed_precondition` where the port is taken. */
 export async function openMetricsListener(address: ListenAddress, metrics: MetricsRegistry): Promise<AsyncDisposable> {
   const server = createServer({ requestTimeout: 30_000 }, (request, response) => {
     if (request.method !== "GET" || request.url !== "/metrics") {

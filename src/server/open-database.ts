@@ -1,7 +1,8 @@
-import type { Clock, Random } from "../base/index.ts";
+import { type Clock, CodedError, type Random } from "../base/index.ts";
 import { createCatalog, startEmbeddedPostgres } from "../catalog/index.ts";
 import { createLoadBalancer } from "../db/index.ts";
 import type { Logger, Metrics } from "../observability/index.ts";
+import { BackOff } from "./back-off.ts";
 import { type CloseStack, disposeAsync } from "./close-stack.ts";
 import type { LateCatalog } from "./late-catalog.ts";
 
@@ -20,6 +21,8 @@ interface OpenDatabaseDeps {
   readonly closing: CloseStack;
 }
 
+const secretParameter = /^user$|password|passwd|secret|token/i;
+
 /** For people: the place without user info. */
 export function describeDatabase(place: DatabasePlace): string {
   if (place.kind === "embedded") return `embedded in ${place.directory}`;
@@ -27,41 +30,55 @@ export function describeDatabase(place: DatabasePlace): string {
   return withoutUserInfo(place.primary);
 }
 
-/** A database URL without user info, fit for other nodes and for people. */
+/** A database URL without user info, in front of the host or as a parameter; fit for other nodes and for people. */
 export function withoutUserInfo(url: string): string {
   if (!URL.canParse(url)) return "(not a url)";
   const parsed = new URL(url);
   parsed.username = "";
   parsed.password = "";
+  for (const name of [...parsed.searchParams.keys()]) if (secretParameter.test(name)) parsed.searchParams.delete(name);
   return parsed.href;
 }
 
-/** Opens the database behind `catalog`. Never rejects: a node serves without it and says what is missing. */
-export async function openDatabase(place: DatabasePlace, catalog: LateCatalog, deps: OpenDatabaseDeps): Promise<void> {
-  try {
-    const urls = await connectionUrls(place, deps);
-    if (!urls) {
-      catalog.explain("no database is known to this node; set database.url");
+/**
+ * Opens the database behind `catalog`, again and again until that works or `signal` aborts. Never rejects: a node serves
+ * without it and says what is missing.
+ */
+export async function openDatabase(place: DatabasePlace, catalog: LateCatalog, deps: OpenDatabaseDeps, signal: AbortSignal): Promise<void> {
+  if (place.kind === "none") {
+    catalog.explain("no database is known to this node; set database.url");
+    return;
+  }
+  const backOff = new BackOff({ firstMs: 1000, maxMs: 60_000 }, deps);
+  while (!signal.aborted) {
+    try {
+      await open(place, catalog, deps, signal);
       return;
+    } catch (error) {
+      if (signal.aborted) return;
+      catalog.explain(`${error instanceof Error ? error.message : "the database cannot be opened"}; database.url names another`);
+      deps.logger.error("the node serves without a database: listings fail, everything else goes on", {
+        error,
+        database: describeDatabase(place),
+      });
+      if (CodedError.is(error, "bad_config")) return;
     }
-    const { closing, ...parts } = deps;
-    const database = closing.use("database", await createLoadBalancer(urls, parts), disposeAsync);
-    catalog.set(closing.use("catalog", await createCatalog({}, { ...parts, database }), disposeAsync));
-  } catch (error) {
-    catalog.explain(`${error instanceof Error ? error.message : "the database cannot be opened"}; database.url names another`);
-    deps.logger.error("the node serves without a database: listings fail, everything else goes on", {
-      error,
-      database: describeDatabase(place),
-    });
+    await backOff.wait(signal).catch(() => {});
   }
 }
 
-async function connectionUrls(
-  place: DatabasePlace,
-  deps: OpenDatabaseDeps,
-): Promise<{ primary: string; replicas: readonly string[] } | undefined> {
-  if (place.kind === "none") return undefined;
-  if (place.kind === "urls") return place;
-  const server = deps.closing.use("embedded database", await startEmbeddedPostgres({ dir: place.directory }, deps), disposeAsync);
-  return { primary: server.url(), replicas: [] };
+async function open(
+  place: Exclude<DatabasePlace, { kind: "none" }>,
+  catalog: LateCatalog,
+  { closing, ...parts }: OpenDatabaseDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  let urls: { primary: string; replicas: readonly string[] };
+  if (place.kind === "urls") urls = place;
+  else {
+    const server = closing.use("embedded database", await startEmbeddedPostgres({ dir: place.directory }, parts, signal), disposeAsync);
+    urls = { primary: server.url(), replicas: [] };
+  }
+  const database = closing.use("database", await createLoadBalancer(urls, parts), disposeAsync);
+  catalog.set(closing.use("catalog", await createCatalog({ startTimeoutMs: 0 }, { ...parts, database }), disposeAsync));
 }

@@ -4,6 +4,7 @@ import { GitalyClient } from "../client/index.ts";
 import { bindUdpTcp, createMember } from "../gossip/index.ts";
 import type { Logger } from "../observability/index.ts";
 import type { AskPeersDeps, PeerAnswer } from "./ask-peers.ts";
+import { clusterFactsOf } from "./cluster-file.ts";
 import { decodeNodeMeta } from "./node-meta.ts";
 
 interface PeerCallsDeps {
@@ -23,7 +24,8 @@ export function peerCalls(options: { readonly self: string; readonly label: stri
         connectTimeoutMs: 1000,
       });
       const answer = await client.cluster.bootstrap({ node: options.self }, { signal });
-      return { ...answer, replicas: Math.max(1, answer.replicas) };
+      const facts = clusterFactsOf({ ...answer, replicas: Math.max(1, answer.replicas) });
+      return { ...facts, node: answer.node, gossipAddresses: answer.gossipAddresses };
     },
     gossipMembers: async (host, port, signal) => {
       // A member of its own for the question, so that nothing of the answer is taken over.

@@ -10,11 +10,13 @@ interface ProveStoreDeps {
   readonly random: Random;
   readonly logger: Logger;
   readonly onWaiting: (reason: string) => void;
+  /** Members named the store: this node's own credentials must open it, and waiting does not mend them. */
+  readonly told: boolean;
 }
 
 /**
  * Tries the store until it answers, and reads the cluster's id there; the first node of a cluster records it.
- * Errors: `failed_precondition` for a store on which nothing may rest, `store_refuses_writes` for one that must be written to first.
+ * Errors: `failed_precondition` for a store on which nothing may rest or that refuses a joiner's credentials, `store_refuses_writes` for one that must be written to first.
  */
 export async function proveStore(deps: ProveStoreDeps, signal: AbortSignal): Promise<string> {
   const backOff = new BackOff({ firstMs: 200, maxMs: 5000 }, deps);
@@ -22,6 +24,7 @@ export async function proveStore(deps: ProveStoreDeps, signal: AbortSignal): Pro
     const health = await deps.storage.probe(signal);
     if (health.state === "broken")
       throw new CodedError("failed_precondition", "the object store is not fit to hold repositories", { answer: health.message });
+    if (deps.told && health.state !== "proven") await checkCredentials(deps, signal);
     if (health.state !== "unproven") {
       if (health.state === "read_only")
         deps.logger.error("the object store cannot be written to safely; reads only", { answer: health.message });
@@ -44,5 +47,23 @@ async function clusterIdOf({ store, random }: ProveStoreDeps, readOnly: boolean,
   } catch (error) {
     if (CodedError.is(error, "store_unavailable") && !signal.aborted) return undefined;
     throw error;
+  }
+}
+
+/** The members read the cluster's id in this store, so where this node is refused that, it is this node's credentials. */
+async function checkCredentials({ store }: ProveStoreDeps, signal: AbortSignal): Promise<void> {
+  try {
+    await readClusterId(store, signal);
+  } catch (error) {
+    if (signal.aborted || !CodedError.is(error)) throw error;
+    const { answer, transient } = error.fields;
+    // The SDK's name for having found none.
+    if (transient !== false && answer !== "CredentialsProviderError") return;
+    throw new CodedError(
+      "failed_precondition",
+      "the cluster's object store refuses this node's credentials; give it its own, or object_storage.url",
+      { answer, keys: "object_storage.url" },
+      { cause: error },
+    );
   }
 }

@@ -43,6 +43,8 @@ export interface NodeParts {
   readonly catalog: LateCatalog;
 }
 
+const stopped = () => new CodedError("node_unavailable", "the node stops");
+
 /** How long a leaving node waits until the others have heard it. */
 const leaveTimeoutMs = 5000;
 
@@ -51,7 +53,10 @@ export class RunningNode implements GitalyServer {
   readonly closed: Promise<void>;
   readonly #config: Config;
   readonly #parts: NodeParts;
+  /** Ends the start and what runs in the background. */
   readonly #stop = sharedAbortController();
+  /** Ends also what a drain waits for. */
+  readonly #atOnce = sharedAbortController();
   readonly #ready: Promise<void>;
   readonly #background: Promise<unknown>[] = [];
   #settleClosed: { resolve: () => void; reject: (error: unknown) => void } = { resolve: () => {}, reject: () => {} };
@@ -59,7 +64,10 @@ export class RunningNode implements GitalyServer {
   #database: DatabasePlace = { kind: "none" };
   #clusterId = "";
   #membership: Membership | undefined;
-  #ending: Promise<void> | undefined;
+  #failure: { readonly error: unknown } | undefined;
+  #draining: Promise<void> | undefined;
+  #destroying: Promise<void> | undefined;
+  #finishing: Promise<void> | undefined;
 
   constructor(config: Config, parts: NodeParts) {
     this.#config = config;
@@ -119,15 +127,13 @@ export class RunningNode implements GitalyServer {
   }
 
   drain(): Promise<void> {
-    this.#ending ??= this.#drain();
-    return this.#ending;
+    this.#draining ??= this.#drain();
+    return this.#draining;
   }
 
-  async destroy(): Promise<void> {
-    const { listeners } = this.#parts;
-    this.#stop.abort(new CodedError("node_unavailable", "the node stops"));
-    await Promise.all([listeners.rpc.destroy(), listeners.gateway.destroy(), this.#membership?.destroy()]);
-    await this.#finish();
+  destroy(): Promise<void> {
+    this.#destroying ??= this.#destroy();
+    return this.#destroying;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -145,13 +151,14 @@ export class RunningNode implements GitalyServer {
     onWaiting("the object store");
     const store = closing.use("object store", await openObjectStore(place.storeUrl, parts), disposeAsync);
     const storage = closing.use("storage", createRepositoryStorage({ writer: name }, { ...parts, store }), disposeAsync);
-    const clusterId = await proveStore({ ...parts, store, storage, onWaiting }, signal);
+    const clusterId = await proveStore({ ...parts, store, storage, onWaiting, told: place.clusterId !== undefined }, signal);
     if (place.clusterId !== undefined && place.clusterId !== clusterId) {
       throw new CodedError("cluster_mismatch", "the object store holds another cluster than the one this node was told", {
         theirs: clusterId,
         ours: place.clusterId,
       });
     }
+    signal.throwIfAborted();
     markDataDir(dataDir, clusterId);
     const { maxBytes, minFreeBytes } = this.#config.cache;
     const cache = closing.use(
@@ -162,14 +169,15 @@ export class RunningNode implements GitalyServer {
     onWaiting("the other members");
     const answer = await askOnce(targets, clusterId, { ...calls }, signal);
     const loop = await this.#join(place, answer, clusterId, calls, signal);
-
+    // A node that was told to stop meanwhile never becomes ready.
+    signal.throwIfAborted();
     this.#parts.storage.set(storage);
     this.#parts.cache.set(cache);
     this.#place = place;
     this.#clusterId = clusterId;
     this.#database = this.#databasePlace(place, answer);
     this.#background.push(
-      openDatabase(this.#database, this.#parts.catalog, { ...parts, closing }),
+      openDatabase(this.#database, this.#parts.catalog, { ...parts, closing }, signal),
       loop.run(signal).catch((error) => this.#fail(error)),
     );
     this.#becomeReady();
@@ -185,6 +193,7 @@ export class RunningNode implements GitalyServer {
   ): Promise<JoinLoop> {
     const { clock, random, logger, metrics, closing, name, targets, listeners, views, keptPorts, avoidPorts } = this.#parts;
     const { cluster } = this.#config;
+    signal.throwIfAborted();
     const told = answer && { replicas: answer.replicas, hashSeed: BigInt(answer.hashSeed) };
     const ring: RingSettings = {
       replicas: cluster.replicas ?? place.replicas ?? told?.replicas ?? defaultRing.replicas,
@@ -254,36 +263,58 @@ export class RunningNode implements GitalyServer {
   async #drain(): Promise<void> {
     const { clock, status, listeners, logger } = this.#parts;
     const { drainLingerMs, gracefulRestartTimeoutMs } = this.#config;
-    const membership = this.#membership;
     const wasReady = status.state === "ready";
     logger.info("draining");
     status.state = "draining";
+    if (!wasReady) {
+      this.#stop.abort(stopped());
+      await Promise.allSettled([this.#ready]);
+    }
+    const membership = this.#membership;
     if (wasReady && membership) {
       membership.setState("draining");
-      if (!membership.alone) await clock.sleep(drainLingerMs, this.#stop.signal).catch(() => {});
+      if (!membership.alone) await clock.sleep(drainLingerMs, this.#atOnce.signal).catch(() => {});
     }
     {
-      using deadline = startDeadline(clock, gracefulRestartTimeoutMs, this.#stop.signal);
-      await Promise.all([listeners.rpc.close(deadline.signal), listeners.gateway.close(deadline.signal)]);
+      using deadline = startDeadline(clock, gracefulRestartTimeoutMs, this.#atOnce.signal);
+      await Promise.allSettled([listeners.rpc.close(deadline.signal), listeners.gateway.close(deadline.signal)]);
     }
     if (membership) {
-      using deadline = startDeadline(clock, leaveTimeoutMs, this.#stop.signal);
+      using deadline = startDeadline(clock, leaveTimeoutMs, this.#atOnce.signal);
       await membership.leave(deadline.signal);
     }
-    this.#stop.abort(new CodedError("node_unavailable", "the node stops"));
     await this.#finish();
   }
 
-  async #finish(): Promise<void> {
-    await Promise.allSettled([this.#ready, ...this.#background]);
-    await this.#parts.closing.close();
-    this.#settleClosed.resolve();
+  async #destroy(): Promise<void> {
+    const { listeners } = this.#parts;
+    this.#stop.abort(stopped());
+    this.#atOnce.abort(stopped());
+    await Promise.allSettled([listeners.rpc.destroy(), listeners.gateway.destroy(), this.#membership?.destroy()]);
+    await this.#finish();
   }
 
-  /** The node cannot go on: `closed` tells why, whoever waits for it ends the process. */
+  /** Closes what is open, once. */
+  #finish(): Promise<void> {
+    this.#finishing ??= this.#closeAll();
+    return this.#finishing;
+  }
+
+  async #closeAll(): Promise<void> {
+    this.#stop.abort(stopped());
+    // The start adds to the background, so it ends first.
+    await Promise.allSettled([this.#ready]);
+    await Promise.allSettled(this.#background);
+    await this.#parts.closing.close();
+    if (this.#failure) this.#settleClosed.reject(this.#failure.error);
+    else this.#settleClosed.resolve();
+  }
+
+  /** The node cannot go on: it closes, and `closed` tells why. */
   #fail(error: unknown): void {
     if (this.#stop.signal.aborted) return;
     this.#parts.logger.error("the node cannot go on", { error });
-    this.#settleClosed.reject(error);
+    this.#failure = { error };
+    void this.destroy();
   }
 }

@@ -13,9 +13,14 @@ export async function attach(layout: Layout, random: Random): Promise<string> {
   return name;
 }
 
-/** Takes the note back, and those of processes that died without doing so. Returns how many users are left. */
+/** Takes the note back. Returns how many users are left. */
 export async function detach(layout: Layout, name: string): Promise<number> {
   await rm(join(layout.attached, name), { force: true });
+  return await countUsers(layout);
+}
+
+/** How many processes use the server; notes of those that died without taking them back are removed. */
+export async function countUsers(layout: Layout): Promise<number> {
   let left = 0;
   for (const other of await readdir(layout.attached).catch(() => [])) {
     const info = await processInfo(Number.parseInt(other, 10));

@@ -1,7 +1,8 @@
-import { access, appendFile, chmod, link, mkdir, open, readFile, rename, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { access, appendFile, chmod, link, mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { CodedError, type Random, randomHex } from "../../base/index.ts";
 import type { Layout } from "./layout.ts";
+import { processInfo } from "./process-info.ts";
 import type { Runner } from "./runner.ts";
 
 /** The server's superuser, and the only user. */
@@ -19,6 +20,7 @@ log_min_messages = warning
 /** Makes the data directory if there is none. Several starters may do so at once: one wins, the others use the winner's. */
 export async function ensureDataDirectory(layout: Layout, deps: { runner: Runner; random: Random }): Promise<void> {
   await mkdir(layout.root, { recursive: true, mode: 0o700 });
+  await sweep(layout);
   if (await exists(join(layout.data, "PG_VERSION"))) return;
   await ensurePassword(layout, deps.random);
   const suffix = `${process.pid}.${randomHex(deps.random, 4)}`;
@@ -46,6 +48,17 @@ export async function ensureDataDirectory(layout: Layout, deps: { runner: Runner
   } finally {
     await rm(temporary, { recursive: true, force: true });
     await rm(passwordCopy, { force: true });
+  }
+}
+
+/** Removes what processes that were killed during a set-up left: half-made directories, copies of the password. */
+async function sweep({ root, data, passwordFile }: Layout): Promise<void> {
+  const prefixes = [data, passwordFile, `${passwordFile}.new`].map((path) => `${basename(path)}.`);
+  for (const name of await readdir(root)) {
+    const prefix = prefixes.find((candidate) => name.startsWith(candidate) && /^\d+\.[0-9a-f]{8}$/.test(name.slice(candidate.length)));
+    if (prefix === undefined || (await processInfo(Number.parseInt(name.slice(prefix.length), 10)))) continue;
+    // An initdb that outlives its starter may still write there; the next start removes the rest.
+    await rm(join(root, name), { recursive: true, force: true, maxRetries: 3 }).catch(() => {});
   }
 }
 

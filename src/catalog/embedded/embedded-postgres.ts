@@ -1,8 +1,17 @@
 import { mkdir, realpath } from "node:fs/promises";
 import pg from "pg";
-import { type Clock, CodedError, type Random, sharedAbortController, startDeadline, systemClock, systemRandom } from "../../base/index.ts";
+import {
+  type Clock,
+  CodedError,
+  neverAborted,
+  type Random,
+  sharedAbortController,
+  startDeadline,
+  systemClock,
+  systemRandom,
+} from "../../base/index.ts";
 import { type Logger, silentLogger } from "../../observability/index.ts";
-import { attach, detach } from "./attachments.ts";
+import { attach, countUsers, detach } from "./attachments.ts";
 import { locateBinaries } from "./binaries.ts";
 import { databaseUser, readPassword } from "./data-directory.ts";
 import { type Layout, layoutOf } from "./layout.ts";
@@ -41,18 +50,38 @@ const attachLock = 0x6769_7461;
 
 /**
  * Attaches to the embedded server of a directory, setting it up and starting it where needed; any number of processes may
- * do so at once. Errors: `database_unavailable`.
+ * do so at once. Errors: `database_unavailable`, also where `signal` aborts: then no server stays that nobody uses.
  */
-export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions, deps: EmbeddedPostgresDeps = {}): Promise<EmbeddedPostgres> {
+export async function startEmbeddedPostgres(
+  options: EmbeddedPostgresOptions,
+  deps: EmbeddedPostgresDeps = {},
+  signal: AbortSignal = neverAborted,
+): Promise<EmbeddedPostgres> {
   const { clock = systemClock, random = systemRandom, logger = silentLogger } = deps;
   await mkdir(options.dir, { recursive: true, mode: 0o700 });
   // One spelling for all: a running server is recognized by the path on its command line.
   const layout = layoutOf(await realpath(options.dir));
   const runner = await createRunner(await locateBinaries(), layout.root, options.runAs ?? "auto");
   const launcher: PostmasterDeps = { runner, clock, random, logger };
-  using deadline = startDeadline(clock, options.startTimeoutMs ?? 60_000);
-  const note = await attachUnderLock(layout, launcher, deadline.signal);
-  return new Embedded(layout, note, options.watchIntervalMs ?? 1000, launcher, await readPassword(layout));
+  using deadline = startDeadline(clock, options.startTimeoutMs ?? 60_000, signal);
+  try {
+    const note = await attachUnderLock(layout, launcher, deadline.signal);
+    return new Embedded(layout, note, options.watchIntervalMs ?? 1000, launcher, await readPassword(layout));
+  } catch (error) {
+    await stopUnused(layout, launcher, () => countUsers(layout)).catch((cause) =>
+      logger.debug("embedded database left as it is", { cause }),
+    );
+    throw error;
+  }
+}
+
+/** Stops the server if, by `usersLeft`, nobody uses it any more; no other process attaches meanwhile. */
+async function stopUnused(layout: Layout, deps: PostmasterDeps, usersLeft: () => Promise<number>): Promise<void> {
+  const port = await runningPort(layout);
+  if (port === undefined) return;
+  await underLock(port, await readPassword(layout), deps.clock, async () => {
+    if ((await usersLeft()) === 0) await stopServer(layout, deps);
+  });
 }
 
 class Embedded implements EmbeddedPostgres {
@@ -88,15 +117,11 @@ class Embedded implements EmbeddedPostgres {
   async #dispose(): Promise<void> {
     this.#stop.abort();
     await this.#watch;
-    const port = await runningPort(this.#layout);
-    if (port === undefined) {
-      await detach(this.#layout, this.#note.name);
-      return;
-    }
-    await underLock(port, this.#password, this.#deps.clock, async () => {
-      if ((await detach(this.#layout, this.#note.name)) === 0) await stopServer(this.#layout, this.#deps);
-    }).catch((error) => this.#deps.logger.warn("could not leave the embedded database in order", { error }));
-    await detach(this.#layout, this.#note.name);
+    const leave = () => detach(this.#layout, this.#note.name);
+    await stopUnused(this.#layout, this.#deps, leave).catch((error) =>
+      this.#deps.logger.warn("could not leave the embedded database in order", { error }),
+    );
+    await leave();
   }
 
   async #keepRunning(intervalMs: number, signal: AbortSignal): Promise<void> {

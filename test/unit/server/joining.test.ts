@@ -99,14 +99,17 @@ test("a target of another cluster ends a start with both ids", async () => {
   });
 });
 
-function loopFor(targets: JoinAddress[], options: { alone?: () => boolean } = {}) {
+function loopFor(targets: JoinAddress[], options: { alone?: () => boolean; joining?: () => void } = {}) {
   const joined: string[][] = [];
   let refused = 0;
   const loop = new JoinLoop(targets, {
     ...deps,
     clusterId,
     self: "me",
-    join: async (addresses) => joined.push([...addresses]),
+    join: async (addresses) => {
+      options.joining?.();
+      return joined.push([...addresses]);
+    },
     alone: options.alone ?? (() => false),
     refused: { ...noMetrics.counter("", ""), add: () => void refused++ },
   });
@@ -159,4 +162,37 @@ test("a target that turns out to be this node counts as reached", async () => {
   await loop.round(true, stop.signal);
   expect(asked).toHaveLength(1);
   expect(joined).toEqual([]);
+});
+
+// B35
+test("another live node of this name ends a start, but never a node that serves", async () => {
+  hosts.set("a", async () => answer);
+  const taken = () => {
+    throw new CodedError("failed_precondition", "another live node uses this name");
+  };
+  const { loop } = loopFor([target("a")], { joining: taken });
+  await expect(loop.round(true, stop.signal)).rejects.toMatchObject({ code: "failed_precondition" });
+  await loop.round(false, stop.signal);
+});
+
+test("a target that never answers does not keep a lonely node from the others", async () => {
+  let alone = false;
+  hosts.set("a", async () => answer).set("never", refuse);
+  const { loop, joined } = loopFor([target("a"), target("never")], { alone: () => alone });
+  const running = loop.run(stop.signal);
+  await clock.advance(5000);
+  expect(joined).toHaveLength(1);
+  alone = true;
+  await clock.advance(31_000);
+  expect(joined.length).toBeGreaterThan(1);
+  stop.abort(new Error("test over"));
+  await expect(running).rejects.toThrow("test over");
+});
+
+test("stopping ends the search for a cluster at once", async () => {
+  hosts.set("down", refuse);
+  const found = findCluster([target("down")], deps, () => {}, stop.signal);
+  await clock.advance(10_000);
+  stop.abort(new Error("stopped"));
+  await expect(found).rejects.toThrow("stopped");
 });
