@@ -17,9 +17,8 @@ export interface DataDirLock extends Disposable {
   describe(node: string, grpc: string): void;
 }
 
-/** Makes `dir` if needed and locks it. Errors: `data_dir_in_use` naming the holder. */
+/** Makes `dir` if needed and locks it. Errors: `data_dir_in_use` naming the holder, `failed_precondition` where nothing can be kept there. */
 export function lockDataDir(dir: string, random: Random): DataDirLock {
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
   const lockFile = join(dir, "lock");
   const self = identify(process.pid);
   const scratch = () => join(dir, `lock.${process.pid}.${randomHex(random, 4)}`);
@@ -29,7 +28,16 @@ export function lockDataDir(dir: string, random: Random): DataDirLock {
     return file;
   };
 
-  const own = write(self);
+  let own: string;
+  try {
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    own = write(self);
+  } catch (error) {
+    const fields = { dir, errno: errnoOf(error) };
+    throw new CodedError("failed_precondition", "the data directory cannot be made or written; --data-dir names another", fields, {
+      cause: error,
+    });
+  }
   try {
     while (!tryLink(own, lockFile)) removeDead(lockFile, scratch());
   } finally {

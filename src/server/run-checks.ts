@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { CodedError, neverAborted, startDeadline, systemClock, systemRandom } from "../base/index.ts";
+import { CodedError, errnoOf, neverAborted, startDeadline, systemClock, systemRandom } from "../base/index.ts";
 import type { Config } from "../config/index.ts";
 import { createLoadBalancer } from "../db/index.ts";
 import { createGit } from "../git/index.ts";
@@ -20,9 +20,8 @@ export interface CheckResult {
 const parts = { clock: systemClock, random: systemRandom, logger: silentLogger, metrics: noMetrics };
 const checkTimeoutMs = 15_000;
 
-/** Looks whether a node with this configuration could serve: git, the object store, the database's servers. */
+/** Looks whether a node with this configuration, which has been read without a fault, could serve: git, the object store, the database's servers. */
 export async function* runChecks(config: Config): AsyncGenerator<CheckResult> {
-  yield { name: "configuration", ok: true, message: "no key is wrong" };
   yield await check("git", () => checkGit(config));
   yield await check("object_storage", (signal) => checkStore(config, signal));
   yield await check("database", (signal) => checkDatabase(config, signal));
@@ -33,8 +32,15 @@ async function check(name: string, look: (signal: AbortSignal) => Promise<string
   try {
     return { name, ok: true, message: await look(deadline.signal) };
   } catch (error) {
-    return { name, ok: false, message: error instanceof Error ? error.message : String(error) };
+    return { name, ok: false, message: withCauses(error) };
   }
+}
+
+/** What went wrong and why, on one line: some errors of the platform have no message but an errno. */
+function withCauses(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const own = error.message || (errnoOf(error) ?? error.name);
+  return error.cause === undefined ? own : `${own}: ${withCauses(error.cause)}`;
 }
 
 async function checkGit(config: Config): Promise<string> {
@@ -55,14 +61,20 @@ async function checkDatabase(config: Config, signal: AbortSignal): Promise<strin
   if (url === undefined) return "embedded";
   const roles: string[] = [];
   for (const [server, wanted] of [[url, "primary"] as const, ...replicas.map((replica) => [replica, "replica"] as const)]) {
-    await using database = await createLoadBalancer({ primary: server, replicas: [] }, parts);
-    const { rows } = await database.usePrimary(() =>
-      database.query<{ recovery: boolean }>("SELECT pg_is_in_recovery() AS recovery", [], { signal }),
-    );
-    const role = rows[0]?.recovery ? "replica" : "primary";
-    if (role !== wanted)
-      throw new CodedError("failed_precondition", `${withoutUserInfo(server)} is a ${role} and configured as the ${wanted}`);
-    roles.push(`${withoutUserInfo(server)} is the ${role}`);
+    const name = withoutUserInfo(server);
+    const role = await roleOf(server, signal).catch((cause: unknown) => {
+      throw new Error(name, { cause });
+    });
+    if (role !== wanted) throw new CodedError("failed_precondition", `${name} is a ${role} and configured as the ${wanted}`);
+    roles.push(`${name} is the ${role}`);
   }
   return roles.join(", ");
+}
+
+async function roleOf(server: string, signal: AbortSignal): Promise<"primary" | "replica"> {
+  await using database = await createLoadBalancer({ primary: server, replicas: [] }, parts);
+  const { rows } = await database.usePrimary(() =>
+    database.query<{ recovery: boolean }>("SELECT pg_is_in_recovery() AS recovery", [], { signal }),
+  );
+  return rows[0]?.recovery ? "replica" : "primary";
 }

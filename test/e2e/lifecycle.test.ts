@@ -22,7 +22,7 @@ test("joiners that start before the founder wait for it, and all become one clus
   const port = await freePort();
   await using second = startGitaly(join(cluster.root, "n2"), ["--join-addr", `http://127.0.0.1:${port}`]);
   await using third = startGitaly(join(cluster.root, "n3"), ["--join-addr", `http://127.0.0.1:${port}`]);
-  while (!second.output.stdout.includes("waiting for")) await new Promise((resolve) => second.child.stdout?.once("data", resolve));
+  while (!second.output.stdout.includes("not ready yet")) await new Promise((resolve) => second.child.stdout?.once("data", resolve));
   await cluster.start("n1", ["--listen-addr", `127.0.0.1:${port}`]);
   await cluster.adopt(second);
   await cluster.adopt(third);

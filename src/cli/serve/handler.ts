@@ -60,7 +60,7 @@ async function announce(server: CliServer, config: CliConfig, { deps, io }: CliC
     ) {
       if (signal.aborted) return;
       const waitingFor = server.waitingFor();
-      if (waitingFor !== "" && waitingFor !== said) io.stdout(`waiting for ${plain(waitingFor)}\n`);
+      if (waitingFor !== "" && waitingFor !== said) io.stdout(`not ready yet: ${plain(waitingFor)}\n`);
       said = waitingFor;
     }
     io.stdout(readyBanner(server.info, config.advertiseHost));

@@ -100,7 +100,9 @@ test("while it warms it says once what it waits for", async () => {
     },
   });
   expect(code).toBe(0);
-  expect(stdout).toMatch(/^waiting for a member of the cluster at http:\/\/a:8075\nwaiting for the object store\ngitaly 1\.2\.3: node/);
+  expect(stdout).toMatch(
+    /^not ready yet: a member of the cluster at http:\/\/a:8075\nnot ready yet: the object store\ngitaly 1\.2\.3: node/,
+  );
 });
 
 test("a signal while it warms drains it too", async () => {

@@ -30,6 +30,17 @@ test("a directory in use is refused with the holder's name and the command that 
   );
 });
 
+test("a directory that cannot be made is named, with its errno and the flag that chooses another", () => {
+  writeFileSync(join(root, "file"), "");
+  expect(() => lock(join(root, "file"))).toThrowError(
+    expect.objectContaining({
+      code: "failed_precondition",
+      message: "the data directory cannot be made or written; --data-dir names another",
+      fields: { dir: join(root, "file"), errno: "EEXIST" },
+    }),
+  );
+});
+
 test("a released directory can be locked again and holds no rests", () => {
   lock(root)[Symbol.dispose]();
   using _again = lock(root);
