@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
 import { expect, test } from "vitest";
@@ -151,4 +151,30 @@ test.runIf(process.getuid?.() === 0)("root without user namespaces runs it as th
   await using embedded = await startEmbeddedPostgres({ dir: dir.path, runAs: "nobody" });
   expect(await ask(embedded.url(), "SELECT 1 AS n")).toEqual([{ n: 1 }]);
   expect((await stat(join(dir.path, "postgres"))).uid).toBe(65534);
+});
+
+test("what starts that were killed left behind is swept, and nothing that lives is", async () => {
+  await using dir = await tempDir();
+  const child = spawn("true");
+  await new Promise((resolve) => child.once("exit", resolve));
+  const dead = [`postgres.${child.pid}.0123abcd`, `postgres.password.${child.pid}.0123abcd`, `postgres.password.new.${child.pid}.0123abcd`];
+  const living = [`postgres.${process.pid}.0123abcd`, "postgres.backup", `postgres.${child.pid}.old`];
+  for (const name of [...dead, ...living]) {
+    await mkdir(join(dir.path, name));
+    await writeFile(join(dir.path, name, "PG_VERSION"), "17");
+  }
+  await using _embedded = await startEmbeddedPostgres({ dir: dir.path });
+  const names = await readdir(dir.path);
+  expect(names.filter((name) => dead.includes(name))).toEqual([]);
+  expect(names).toEqual(expect.arrayContaining(living));
+});
+
+test.each([0, 1500])("a start that is given up after %d ms leaves no server that nobody uses", async (afterMs) => {
+  await using dir = await tempDir();
+  const stop = new AbortController();
+  const started = startEmbeddedPostgres({ dir: dir.path }, {}, stop.signal);
+  setTimeout(() => stop.abort(new Error("enough")), afterMs);
+  const embedded = await started.catch(() => undefined);
+  await embedded?.[Symbol.asyncDispose]();
+  await until(async () => !(await isRunning(dir.path)));
 });
