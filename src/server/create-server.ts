@@ -47,6 +47,8 @@ export async function createServer(config: Config, overrides: ServerOverrides = 
   const closing = new CloseStack(logger);
   closing.use("data directory", lock, (held) => held[Symbol.dispose]());
   try {
+    // One of an earlier start would tell that this one serves.
+    if (config.readyFile !== undefined) rmSync(config.readyFile, { force: true });
     return await assemble(config, { clock, random, logger, metrics: overrides.metrics ?? createMetrics(), closing, lock });
   } catch (error) {
     await closing.close();
@@ -65,19 +67,14 @@ interface Base {
 
 async function assemble(config: Config, base: Base): Promise<GitalyServer> {
   const { closing, lock, logger, ...parts } = base;
-  // One of an earlier start would tell that this one serves.
-  if (config.readyFile !== undefined) rmSync(config.readyFile, { force: true });
   const keptPorts = readKeptPorts(lock.dir);
   const targets = joinTargets(config, keptPorts);
   const avoidPorts = expectedPeerPorts(targets);
   const grpcPort = await settleGrpcPort(wantedAddress(config.grpc, keptPorts?.grpc, avoidPorts), avoidPorts);
   const name = settleNodeName({ given: config.nodeName, dataDir: lock.dir, hostname: hostname(), grpcPort });
   const nodeLogger = logger.child({ node: name });
-  const git = closing.use(
-    "git",
-    await createGit({ binPath: config.git.binPath, tempDir: join(lock.dir, "git") }, { ...parts, logger: nodeLogger }),
-    disposeAsync,
-  );
+  const gitOptions = { binPath: config.git.binPath, tempDir: join(lock.dir, "git") };
+  const git = closing.use("git", await createGit(gitOptions, { ...parts, logger: nodeLogger }), disposeAsync);
 
   const status = new NodeStatus();
   const views = new MemberViews(name);
