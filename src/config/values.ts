@@ -132,9 +132,9 @@ function isDirectoryUrl(value: string): boolean {
   }
 }
 
-/** `postgres://…`. */
+/** `postgres://…`; without the slashes a password in it would not be known for one. */
 export const databaseUrl = text().refine(
-  (value) => URL.canParse(value) && /^postgres(ql)?:$/.test(new URL(value).protocol),
+  (value) => URL.canParse(value) && /^postgres(ql)?:\/\//i.test(value),
   "must be postgres://[USER[:PASSWORD]@]HOST[:PORT]/NAME",
 );
 

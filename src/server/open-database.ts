@@ -32,7 +32,7 @@ export function describeDatabase(place: DatabasePlace): string {
 
 /** A database URL without user info, in front of the host or as a parameter; fit for other nodes and for people. */
 export function withoutUserInfo(url: string): string {
-  if (!URL.canParse(url)) return "(not a url)";
+  if (!URL.canParse(url) || !url.includes("://")) return "(not a url)";
   const parsed = new URL(url);
   parsed.username = "";
   parsed.password = "";

@@ -21,10 +21,14 @@ export function identify(pid: number): ProcessIdentity {
 
 /** Whether that very process still runs. */
 export function isRunning(identity: ProcessIdentity): boolean {
+  let mayLook = true;
   try {
     process.kill(identity.pid, 0);
   } catch (error) {
-    return errnoOf(error) === "EPERM";
+    // Another user's process: it may well be a later one with the same pid.
+    if (errnoOf(error) !== "EPERM") return false;
+    mayLook = false;
   }
-  return identity.startTime === "" || identify(identity.pid).startTime === identity.startTime;
+  const { startTime } = identify(identity.pid);
+  return identity.startTime === "" || startTime === identity.startTime || (startTime === "" && !mayLook);
 }

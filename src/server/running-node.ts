@@ -228,7 +228,8 @@ export class RunningNode implements GitalyServer {
       refused: metrics.counter("gitaly_cluster_join_refused_total", "Join targets that turned out to belong to another cluster"),
     });
     if (place.gossipAddresses.length > 0) await membership.join(place.gossipAddresses, signal);
-    await loop.round(true, signal);
+    // Where no target answered a moment ago, the node serves first and goes on trying.
+    if (answer) await loop.round(true, signal);
     return loop;
   }
 

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { beforeEach, expect, test, vi } from "vitest";
@@ -181,4 +182,20 @@ test("a store without create-only writes is read but not written to, and the ref
     again.repository.createRepository({ repository: { ...repository, relativePath: "b.git" } }, { signal: neverAborted }),
   );
   expect(refused.message).toMatch(/create-only/);
+});
+
+test("a node with a store of its own serves although its join address swallows every packet, and says so", async () => {
+  const silent = createServer((socket) => void socket.on("error", () => {})).listen(0, "127.0.0.1");
+  await new Promise((resolve) => silent.once("listening", resolve));
+  const { port } = silent.address() as { port: number };
+  try {
+    const startedMs = performance.now();
+    const url = pathToFileURL(join(nodes.root, "store")).href;
+    const node = await ready(nodes.start("n1", { "join-addr": [`http://127.0.0.1:${port}`], "object-storage": url }));
+    expect(performance.now() - startedMs).toBeLessThan(4000);
+    expect(node.log.join("\n")).toContain("a join address does not answer");
+    await node.server.destroy();
+  } finally {
+    silent.close();
+  }
 });

@@ -50,3 +50,9 @@ test("what it prints can be loaded again and means the same", () => {
 test("a bad configuration is refused with the same list", () => {
   expect(problemsOf(() => showConfig(configInput({ toml: "x = 1" })))).toEqual(["bad_config gitaly.toml:1 x: unknown key"]);
 });
+
+test("a database URL without its slashes is refused, because its password would be shown", () => {
+  const problems = problemsOf(() => showConfig(configInput({ env: { GITALY_DATABASE_URL: "postgres:u:hidden@db/app" } })));
+  expect(problems).toEqual([expect.stringContaining("GITALY_DATABASE_URL: must be postgres://")]);
+  expect(problems.join()).not.toContain("hidden");
+});

@@ -31,6 +31,7 @@ test.each([
   ["postgres://u:p@db:5432/app?sslmode=require", "postgres://db:5432/app?sslmode=require"],
   ["postgres://db/app?user=u&password=p&sslpassword=q&application_name=x", "postgres://db/app?application_name=x"],
   ["no url with p", "(not a url)"],
+  ["postgres:u:p@db/app", "(not a url)"],
 ])("%s is shown and handed over as %s", (url, shown) => {
   expect(withoutUserInfo(url)).toBe(shown);
 });
