@@ -69,6 +69,8 @@ export class ArtifactCache {
   #sizeBytes = 0;
   /** Of downloads that are running. */
   #reservedBytes = 0;
+  /** Their files. */
+  readonly #incoming = new Set<string>();
   /** Of both, the part that lies in files which could not stay in any case. */
   #oversizeBytes = 0;
 
@@ -253,6 +255,7 @@ export class ArtifactCache {
     const startedMs = clock.monotonic();
     metrics.fillsInFlight.add(1);
     this.#reserve(artifact.sizeBytes, 1);
+    this.#incoming.add(incoming);
     try {
       await this.#room.run(() => this.#makeRoom(artifact), signal);
       try {
@@ -273,6 +276,7 @@ export class ArtifactCache {
       throw error;
     } finally {
       this.#reserve(artifact.sizeBytes, -1);
+      this.#incoming.delete(incoming);
       metrics.fillsInFlight.add(-1);
     }
   }
@@ -301,10 +305,17 @@ export class ArtifactCache {
     // A file that fits under no circumstances is served and dropped; giving up everything else for it would gain nothing.
     if (artifact.sizeBytes <= maxBytes) this.#evictWhile(() => this.#sizeBytes + this.#reservedBytes - this.#oversizeBytes > maxBytes);
     for (;;) {
-      const short = minFreeBytes + this.#reservedBytes - (await this.#deps.freeBytes(dir));
+      // What running downloads have written is no longer free.
+      const writtenBytes = await this.#writtenBytes();
+      const short = minFreeBytes + this.#reservedBytes - writtenBytes - (await this.#deps.freeBytes(dir));
       if (short <= 0) return;
       if (!(await this.#freeDisk(short))) throw diskFull(short);
     }
+  }
+
+  async #writtenBytes(): Promise<number> {
+    const sizes = await Promise.all([...this.#incoming].map(async (path) => (await stat(path).catch(() => undefined))?.size ?? 0));
+    return sizes.reduce((sum, size) => sum + size, 0);
   }
 
   /** Evicts at least `bytes`, or all that can be. Returns false where that is nothing. */

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { CodedError, neverAborted, systemClock } from "../../../src/base/index.ts";
 import type { RepositoryCache } from "../../../src/cache/index.ts";
 import { CacheFixture, packFiles, packOf, readPacks as read } from "../../support/cache-fixture.ts";
+import { deferred } from "../../support/deferred.ts";
 import { type FakeRepositoryStorage, fakeId, type PackFiles } from "../../support/fake-repository-storage.ts";
 
 let fixture: CacheFixture;
@@ -71,6 +72,38 @@ describe("limits", () => {
     diskBytes = 500;
     storage.commit("b.git", { packs: [packFiles("b2", 4000)] });
     await expect(read(cache, "b.git")).rejects.toMatchObject({ code: "limit_exceeded" });
+  });
+
+  test("what a running download has written is not asked for a second time", async () => {
+    storage.commit("large.git", { packs: [packFiles("large", 4000)] });
+    storage.commit("small.git", { packs: [packFiles("small", 400)] });
+    const [half, rest] = [deferred(), deferred()];
+    let writtenBytes = 0;
+    await using cache = await open(
+      {},
+      {
+        freeBytes: async () => 5000 - writtenBytes,
+        storage: {
+          newest: (path) => storage.newest(path),
+          refTable: (generation) => storage.refTable(generation),
+          fetchArtifact: async (generation, artifact, file, signal) => {
+            if (artifact.sizeBytes === 4000) {
+              await writeFile(file, Buffer.alloc(3000));
+              writtenBytes = 3000;
+              half.resolve();
+              await rest.promise;
+              await rm(file);
+            }
+            await storage.fetchArtifact(generation, artifact, file, signal);
+          },
+        },
+      },
+    );
+    const large = read(cache, "large.git");
+    await half.promise;
+    expect(await read(cache, "small.git")).toHaveLength(3);
+    rest.resolve();
+    expect(await large).toHaveLength(3);
   });
 
   test("ENOSPC during a download evicts and tries once more", async () => {
