@@ -182,9 +182,9 @@ test("a read-only file, as git's packs are, is stored by any user", async () => 
     await store.put("a/b", { file: ${JSON.stringify(source)}, sizeBytes: 4 }, neverAborted);`;
   const node = [process.execPath, "--import", "tsx", "--input-type=module", "--eval", `${text}\n${call}`];
   // Root may write what is read-only, unless it lacks the capability for that.
-  const root = process.getuid?.() === 0 && spawnSync("setpriv", ["--version"]).status === 0;
-  const drop = root ? ["setpriv", "--bounding-set=-dac_override", "--inh-caps=-dac_override"] : [];
-  const [program = "", ...args] = [...drop, ...node];
+  const drop = ["setpriv", "--bounding-set=-dac_override", "--inh-caps=-dac_override"];
+  const mayDrop = process.getuid?.() === 0 && spawnSync(drop[0] as string, ["--version"]).status === 0;
+  const [program = "", ...args] = [...(mayDrop ? drop : []), ...node];
   const { status, stderr } = spawnSync(program, args, { cwd: new URL("../../..", import.meta.url), encoding: "utf8" });
   expect(stderr).toBe("");
   expect(status).toBe(0);
