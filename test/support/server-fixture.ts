@@ -10,10 +10,10 @@ import { removeDataDirs } from "./gitaly-process.ts";
 import { tempDir } from "./temp-dir.ts";
 
 /** A database that nobody answers at: most tests of a node's life need none. */
-export const noDatabase = "postgres://nobody@127.0.0.1:1/none";
+const noDatabase = "postgres://nobody@127.0.0.1:1/none";
 
 /** A logger that keeps each line as JSON text. */
-export function keptLog(): { readonly lines: string[]; readonly logger: Logger } {
+function keptLog(): { readonly lines: string[]; readonly logger: Logger } {
   const lines: string[] = [];
   const at = (level: string, base: LogFields) => (message: string, fields?: LogFields) =>
     void lines.push(JSON.stringify({ level, message, ...base, ...fields }, withErrors));
