@@ -1,14 +1,5 @@
 import type { Client, ClientDuplexStream, Metadata, ServiceError } from "@grpc/grpc-js";
-import {
-  abortable,
-  type Clock,
-  CodedError,
-  linkSignals,
-  readMessages,
-  sharedAbortController,
-  startDeadline,
-  writeMessage,
-} from "../base/index.ts";
+import { abortable, type Clock, CodedError, linkSignals, readMessages, sharedAbortController, writeMessage } from "../base/index.ts";
 import type { ClientMethod } from "./client-method.ts";
 
 const callOver = new CodedError("cancelled", "the call is over");
@@ -19,8 +10,8 @@ export class Attempt implements Disposable {
   header: Metadata | undefined;
   readonly #call: ClientDuplexStream<object, object>;
   readonly #ended: Promise<ServiceError | undefined>;
-  /** Aborts with the call's end. */
-  readonly #over = sharedAbortController();
+  #isOver = false;
+  #onOver = () => {};
   readonly #answered: Promise<void>;
 
   constructor(client: Client, method: ClientMethod, metadata: Metadata, deadline: Date) {
@@ -32,7 +23,8 @@ export class Attempt implements Disposable {
         failure = error as ServiceError;
       });
       this.#call.once("status", () => {
-        this.#over.abort(callOver);
+        this.#isOver = true;
+        this.#onOver();
         resolve(failure);
       });
     });
@@ -57,14 +49,21 @@ export class Attempt implements Disposable {
    * @returns the failure of a call that ended so. Errors: `deadline_exceeded` after `timeoutMs`, or the signal's reason.
    */
   async accepted(clock: Clock, timeoutMs: number, signal: AbortSignal): Promise<ServiceError | undefined> {
-    using deadline = startDeadline(clock, timeoutMs, signal);
-    await abortable(this.#answered, deadline.signal);
+    let onLate = () => {};
+    const late = new Promise<never>((_, reject) => {
+      onLate = () => reject(new CodedError("deadline_exceeded", "deadline passed", { afterMs: timeoutMs }));
+    });
+    using _timer = clock.timer(timeoutMs, onLate);
+    await abortable(Promise.race([this.#answered, late]), signal);
     return this.header ? undefined : await this.#ended;
   }
 
   /** Sends the rest of a request stream, and its end. Stops without an error where the call ends first. */
   async sendRest(messages: AsyncIterator<object>, signal: AbortSignal): Promise<void> {
-    using linked = linkSignals(signal, this.#over.signal);
+    const over = sharedAbortController();
+    this.#onOver = () => over.abort(callOver);
+    if (this.#isOver) this.#onOver();
+    using linked = linkSignals(signal, over.signal);
     try {
       for (;;) {
         const { value, done } = await abortable(messages.next(), linked.signal);
@@ -73,7 +72,7 @@ export class Attempt implements Disposable {
       }
       this.#call.end();
     } catch (error) {
-      if (!this.#over.signal.aborted) throw error;
+      if (!this.#isOver) throw error;
     }
   }
 
@@ -86,6 +85,6 @@ export class Attempt implements Disposable {
 
   /** Gives up what is left of the call. */
   [Symbol.dispose](): void {
-    if (!this.#over.signal.aborted) this.#call.cancel();
+    if (!this.#isOver) this.#call.cancel();
   }
 }

@@ -57,9 +57,9 @@ export class CallRunner {
     const { clock, random, pool, memory, addresses, closed } = this.#deps;
     const { requestStream, responseStream } = method.definition;
     const timeoutMs = options.deadlineMs ?? (requestStream || responseStream ? this.#options.streamDeadlineMs : this.#options.deadlineMs);
-    using linked = linkSignals(closed, ...(options.signal ? [options.signal] : []));
+    using linked = options.signal && linkSignals(closed, options.signal);
     const deadline = new Date(clock.now() + timeoutMs);
-    using timer = startDeadline(clock, timeoutMs, linked.signal);
+    using timer = startDeadline(clock, timeoutMs, linked?.signal ?? closed);
     try {
       const first = await abortable(requests.next(), timer.signal);
       if (first.done) throw new CodedError("invalid_argument", "a call needs a first message", { method: method.name });
@@ -151,21 +151,20 @@ export class CallRunner {
 
   async *#accepted(pending: Pending, target: Target, attempt: Attempt): AsyncGenerator<object, boolean, undefined> {
     const { method, rest, signal } = pending;
-    const giveUp = sharedAbortController();
-    using linked = linkSignals(signal, giveUp.signal);
-    const sending = rest ? attempt.sendRest(rest, signal) : Promise.resolve();
+    const giveUp = rest && sharedAbortController();
+    using linked = giveUp && linkSignals(signal, giveUp.signal);
     // The caller's own messages failed: its error is the one to tell.
-    sending.catch((error: unknown) => giveUp.abort(error));
+    if (rest) void attempt.sendRest(rest, signal).catch((error: unknown) => giveUp?.abort(error));
     let received = 0;
     try {
-      for await (const message of attempt.messages(linked.signal)) {
+      for await (const message of attempt.messages(linked?.signal ?? signal)) {
         received++;
         yield message;
       }
       return true;
     } catch (error) {
       signal.throwIfAborted();
-      if (giveUp.signal.aborted || !isServiceError(error)) throw error;
+      if (giveUp?.signal.aborted || !isServiceError(error)) throw error;
       const failure = readFailure(error);
       // With its name in it the status is the node's own word, else it stands for a broken connection.
       const told = failure.node !== "";

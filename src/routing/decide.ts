@@ -34,15 +34,13 @@ export function decide(
   intent: Intent,
   options: RoutingOptions,
 ): Decision {
-  const byName = new Map(view.members.map((member) => [member.name, member]));
+  const find = (name: string) => view.members.find((member) => member.name === name);
   // Others may not have heard yet that this node drains: who was sent here by them would be sent back.
-  const servedHops = byName.get(view.self)?.status === "draining" ? 1 : 2;
-  if (intent.hops >= servedHops) return { kind: "local" };
-  const owners = view.ring
-    .owners(ringKey(repository.storageName, repository.relativePath), intent.replicas)
-    .map((site) => byName.get(site.name))
-    .filter((member) => member !== undefined);
-  if (owners.length === 0 || owners.some((member) => member.name === view.self)) return { kind: "local" };
+  if (intent.hops >= 2 || (intent.hops === 1 && find(view.self)?.status === "draining")) return { kind: "local" };
+  const sites = view.ring.owners(ringKey(repository.storageName, repository.relativePath), intent.replicas);
+  if (sites.some(({ name }) => name === view.self)) return { kind: "local" };
+  const owners = sites.map(({ name }) => find(name)).filter((member) => member !== undefined);
+  if (owners.length === 0) return { kind: "local" };
   const ordered = [...owners.filter((member) => member.status === "ready"), ...owners.filter((member) => member.status !== "ready")];
   const fingerprint = view.ring.fingerprint;
   if (intent.aware) return { kind: "redirect", owners: ordered, fingerprint };
