@@ -15,6 +15,7 @@ import { log } from "./interceptors/log.ts";
 import { metrics } from "./interceptors/metrics.ts";
 import { nodeName } from "./interceptors/node-name.ts";
 import { redirect } from "./interceptors/redirect.ts";
+import { OpenSockets } from "./open-sockets.ts";
 import { DescriptorIndex } from "./reflection/descriptor-index.ts";
 import { reflectionService } from "./reflection/reflection-service.ts";
 import { defaultRpcOptions, type RpcOptions } from "./rpc-options.ts";
@@ -49,6 +50,8 @@ export interface RpcServer extends AsyncDisposable {
 
 /** Handlers that were told to stop get this long before the server is gone all the same. */
 const handlerGraceMs = 2000;
+/** After the last call a client gets this long to take its leave before a drain goes on without it. */
+const goodbyeMs = 3000;
 
 /** Builds the gRPC server with its interceptors, health and reflection; it does not listen yet. */
 export async function createRpcServer(options: Partial<RpcOptions>, deps: RpcDeps): Promise<RpcServer> {
@@ -59,6 +62,7 @@ class GrpcServer implements RpcServer {
   readonly #server: Server;
   readonly #window: ReturnType<typeof flowControl>;
   readonly #clock: Clock;
+  readonly #sockets = new OpenSockets();
   /** Calls that run -> whether they are endless questions about the node, which no drain waits for. */
   readonly #running = new Map<AbortController, boolean>();
   #idle = () => {};
@@ -124,6 +128,7 @@ class GrpcServer implements RpcServer {
       });
     });
     this.#window?.connections();
+    this.#sockets.watch(this.#server);
     return { host, port: bound };
   }
 
@@ -136,12 +141,31 @@ class GrpcServer implements RpcServer {
     const reason = new CodedError("node_unavailable", "the node is stopping");
     for (const [abort, endless] of this.#running) if (endless) abort.abort(reason);
     const drained = new Promise<void>((resolve) => this.#server.tryShutdown(() => resolve()));
-    await abortable(drained, signal).catch(() => {
+    const stopWaiting = new AbortController();
+    await abortable(Promise.race([drained, this.#callsOver(stopWaiting.signal)]), signal).catch(() => {
       for (const abort of this.#running.keys()) abort.abort(reason);
-      this.#server.forceShutdown();
     });
+    stopWaiting.abort();
+    this.#cutOff();
     await drained;
     await this.#handlersDone();
+  }
+
+  #cutOff(): void {
+    this.#server.forceShutdown();
+    this.#sockets.destroy();
+  }
+
+  /** Resolves when no call has been running for a while. */
+  async #callsOver(signal: AbortSignal): Promise<void> {
+    do {
+      if (this.#running.size > 0) {
+        await new Promise<void>((resolve) => {
+          this.#idle = resolve;
+        });
+      }
+      await this.#clock.sleep(goodbyeMs, signal);
+    } while (this.#running.size > 0);
   }
 
   /** A call can be over for its client while its handler still cleans up. */
@@ -160,7 +184,7 @@ class GrpcServer implements RpcServer {
     // A drain may have been going on already.
     const reason = new CodedError("node_unavailable", "the node is stopping");
     for (const abort of this.#running.keys()) abort.abort(reason);
-    this.#server.forceShutdown();
+    this.#cutOff();
     await closing;
   }
 

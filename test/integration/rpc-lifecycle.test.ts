@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
+import { connect } from "node:net";
 import { Server, status } from "@grpc/grpc-js";
 import { expect, test } from "vitest";
 import { errnoOf } from "../../src/base/index.ts";
@@ -85,6 +87,27 @@ test("a drain ends what is left when its time is over", async () => {
   await started.promise;
   await node.server.close(AbortSignal.abort());
   expect((await running).code).toBe("node_unavailable");
+});
+
+test("clients that never say a word do not keep a drain waiting, nor the server open when its time is over", async () => {
+  await using cluster = await startRpcNodes(2, toyServices);
+  const [drained, stopped] = cluster.nodes;
+  if (!drained || !stopped) throw new Error("two nodes");
+  const silent = [];
+  for (const { address } of [drained, stopped]) {
+    for (const firstWords of ["", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\u0004\0\0\0\0\0"]) {
+      const [host, port] = address.split(":");
+      const socket = connect({ port: Number(port), host: host ?? "", allowHalfOpen: true });
+      socket.on("error", () => {});
+      // The server's own first frame: it knows the connection.
+      await once(socket, "readable");
+      socket.write(firstWords);
+      silent.push(socket);
+    }
+  }
+  await stopped.server.close(AbortSignal.abort());
+  await drained.server.close();
+  for (const socket of silent) socket.destroy();
 });
 
 test("a port that is taken is reported by its errno", async () => {
