@@ -1,6 +1,5 @@
 import { compareAddresses } from "./address.ts";
-import type { AliveMessage } from "./codec/message.ts";
-import type { NodeRecord } from "./state.ts";
+import type { AliveMessage, PushNodeState } from "./codec/message.ts";
 
 type Placed = { readonly incarnation: number; readonly address: Uint8Array; readonly port: number };
 
@@ -15,7 +14,7 @@ export function sameClaim(a: AliveMessage, b: AliveMessage): boolean {
 }
 
 /** What a node said when it was recorded so. */
-export function aliveOf(record: NodeRecord): AliveMessage {
+export function aliveOf(record: Omit<PushNodeState, "state">): AliveMessage {
   const { name, incarnation, address, port, meta, versions } = record;
   return { type: "alive", node: name, incarnation, address, port, meta, versions };
 }
