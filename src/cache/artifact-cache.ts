@@ -7,6 +7,7 @@ import { type Artifact, type Generation, parseArtifactName, type RepositoryStora
 import { artifactDigest } from "./artifact-digest.ts";
 import type { CacheMetrics } from "./cache-metrics.ts";
 import { digestFile } from "./digest-file.ts";
+import { diskFull, isDiskFull } from "./disk-full.ts";
 import type { PinnedDir } from "./pinned-dirs.ts";
 import { Running } from "./running.ts";
 import type { Trash } from "./trash.ts";
@@ -265,7 +266,7 @@ export class ArtifactCache {
         // Whether or not this evicts anything: another one may just have done so.
         await this.#room.run(() => this.#freeDisk(artifact.sizeBytes + this.#options.minFreeBytes), signal);
         await storage.fetchArtifact(generation, artifact, incoming, signal).catch((again: unknown) => {
-          throw isDiskFull(again) ? diskFull(artifact.sizeBytes, again) : again;
+          throw isDiskFull(again) ? diskFull({ neededBytes: artifact.sizeBytes }, again) : again;
         });
       }
       await this.#install(artifact, incoming, path);
@@ -309,7 +310,7 @@ export class ArtifactCache {
       const writtenBytes = await this.#writtenBytes();
       const short = minFreeBytes + this.#reservedBytes - writtenBytes - (await this.#deps.freeBytes(dir));
       if (short <= 0) return;
-      if (!(await this.#freeDisk(short))) throw diskFull(short);
+      if (!(await this.#freeDisk(short))) throw diskFull({ neededBytes: short });
     }
   }
 
@@ -376,16 +377,4 @@ function mapOfSets<K, V>(map: Map<K, Set<V>>, key: K): Set<V> {
     map.set(key, set);
   }
   return set;
-}
-
-function isDiskFull(error: unknown): boolean {
-  // The storage names the errno of what it cannot write; the platform's own error may lie below.
-  if (CodedError.is(error) && (error.fields["errno"] === "ENOSPC" || error.fields["errno"] === "EDQUOT")) return true;
-  for (let cause = error; cause instanceof Error; cause = cause.cause)
-    if (errnoOf(cause) === "ENOSPC" || errnoOf(cause) === "EDQUOT") return true;
-  return false;
-}
-
-function diskFull(neededBytes: number, cause?: unknown): CodedError {
-  return new CodedError("limit_exceeded", "no disk space left for the cache", { neededBytes }, { cause, retryAfterMs: 10_000 });
 }

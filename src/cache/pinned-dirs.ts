@@ -1,6 +1,7 @@
 import { mkdir, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { type Random, randomHex, SingleFlight } from "../base/index.ts";
+import { diskFull, isDiskFull } from "./disk-full.ts";
 import { Running } from "./running.ts";
 import type { Trash } from "./trash.ts";
 
@@ -81,7 +82,10 @@ export class PinnedDirs {
     }
   }
 
-  /** The path of a pinned directory. `build` fills a new directory, once for all who wait; it is renamed into place when it resolves. */
+  /**
+   * The path of a pinned directory. `build` fills a new directory, once for all who wait; it is renamed into place when it
+   * resolves. Errors: `limit_exceeded` where the disk is full; those of `build`.
+   */
   async ready(dir: PinnedDir, signal: AbortSignal, build: (into: string, signal: AbortSignal) => Promise<void>): Promise<string> {
     if (dir.path !== undefined) return dir.path;
     return this.#builds.run(String(dir.serial), signal, (ownSignal) => this.#running.track(this.#build(dir, ownSignal, build)));
@@ -116,7 +120,7 @@ export class PinnedDirs {
       return dir.path;
     } catch (error) {
       this.#deps.trash.discard(into);
-      throw error;
+      throw isDiskFull(error) ? diskFull({}, error) : error;
     } finally {
       this.unpin(dir);
     }
