@@ -19,8 +19,9 @@ import { LateStorage } from "./late-storage.ts";
 import { openListeners, settleGrpcPort, wantedAddress } from "./listeners.ts";
 import { MemberViews } from "./member-view.ts";
 import { settleNodeName } from "./node-name.ts";
+import type { NodeParts } from "./node-parts.ts";
 import { NodeStatus } from "./node-status.ts";
-import { type NodeParts, RunningNode } from "./running-node.ts";
+import { RunningNode } from "./running-node.ts";
 
 /** What tests and embedders may replace. */
 export interface ServerOverrides {

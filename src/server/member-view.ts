@@ -1,6 +1,7 @@
 import { compareUtf8 } from "../base/index.ts";
 import { Ring } from "../ring/index.ts";
 import type { MemberInfo, MemberStatus, MemberView } from "../routing/index.ts";
+import { hostPort } from "./host-port.ts";
 import { decodeNodeMeta } from "./node-meta.ts";
 
 /** A member as gossip knows it. */
@@ -36,7 +37,7 @@ export function toMemberView(self: string, records: readonly GossipRecord[], set
       grpcAddress: node?.grpcAddress ?? "",
       grpcTls: node?.grpcTls ?? false,
       httpUrl: node?.httpUrl ?? "",
-      gossipAddress: record.host.includes(":") ? `[${record.host}]:${record.port}` : `${record.host}:${record.port}`,
+      gossipAddress: hostPort(record.host, record.port),
       weight: node?.weight ?? 0,
       zone: node?.zone ?? "",
       version: node?.version ?? "",

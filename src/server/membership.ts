@@ -5,6 +5,7 @@ import type { Logger, Metrics } from "../observability/index.ts";
 import { splitHostPort } from "./ask-peers.ts";
 import type { WantedAddress } from "./free-port.ts";
 import { listenOnFree } from "./free-port.ts";
+import { hostPort } from "./host-port.ts";
 import { type MemberViews, type RingSettings, toMemberView } from "./member-view.ts";
 import {
   belongsToCluster,
@@ -94,7 +95,7 @@ export class Membership implements AsyncDisposable {
   /** HOST:PORT that peers are told. */
   get address(): string {
     const { host, port } = this.#member.address;
-    return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+    return hostPort(host, port);
   }
 
   get port(): number {
@@ -108,10 +109,15 @@ export class Membership implements AsyncDisposable {
 
   /** HOST:PORT of the live members, this node included. */
   get liveAddresses(): string[] {
+    return [this.address, ...this.livePeers];
+  }
+
+  /** HOST:PORT of the other live members. */
+  get livePeers(): string[] {
     return this.#member
       .members()
-      .filter(({ state }) => state === "alive")
-      .map(({ host, port }) => (host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`));
+      .filter(({ name, state }) => state === "alive" && name !== this.#member.name)
+      .map(({ host, port }) => hostPort(host, port));
   }
 
   setState(state: NodeState): void {

@@ -1,47 +1,22 @@
-import { abortable, type Clock, CodedError, packageVersion, type Random, sharedAbortController, startDeadline } from "../base/index.ts";
-import { createRepositoryCache, type RepositoryCache } from "../cache/index.ts";
-import type { Config, JoinAddress } from "../config/index.ts";
-import type { Logger, MetricsRegistry } from "../observability/index.ts";
+import { abortable, CodedError, packageVersion, sharedAbortController, startDeadline } from "../base/index.ts";
+import { createRepositoryCache } from "../cache/index.ts";
+import type { Config } from "../config/index.ts";
 import type { BootstrapResponse } from "../proto/gen/gitaly_gossip/v1/BootstrapResponse.ts";
-import { createRepositoryStorage, openObjectStore, type RepositoryStorage, redactStoreUrl } from "../storage/index.ts";
-import { type AskPeersDeps, askOnce, type PeerAnswer } from "./ask-peers.ts";
-import { type CloseStack, disposeAsync } from "./close-stack.ts";
+import { createRepositoryStorage, openObjectStore, redactStoreUrl } from "../storage/index.ts";
+import { askOnce, type PeerAnswer } from "./ask-peers.ts";
+import { disposeAsync } from "./close-stack.ts";
 import { markDataDir } from "./cluster-id-file.ts";
+import { enterGossip } from "./enter-gossip.ts";
 import type { GitalyServer } from "./gitaly-server.ts";
-import { JoinLoop } from "./join-loop.ts";
-import { type KeptPorts, keepPorts } from "./kept-addresses.ts";
-import type { Late } from "./late.ts";
-import type { LateCatalog } from "./late-catalog.ts";
-import { type Listeners, wantedAddress } from "./listeners.ts";
+import { keepPorts } from "./kept-addresses.ts";
+import { keepPeers } from "./kept-peers.ts";
 import { type ClusterPlace, databaseOf, locateCluster } from "./locate-cluster.ts";
-import { defaultRing, type MemberViews, type RingSettings } from "./member-view.ts";
-import { Membership } from "./membership.ts";
-import type { NodeStatus } from "./node-status.ts";
+import type { Membership } from "./membership.ts";
+import type { NodeParts } from "./node-parts.ts";
 import { type DatabasePlace, describeDatabase, openDatabase, withoutUserInfo } from "./open-database.ts";
 import { peerCalls } from "./peer-calls.ts";
 import { proveStore } from "./prove-store.ts";
 import { writeReadyFile } from "./ready-file.ts";
-
-/** What a node starts with: listeners that accept, and places for what it finds. */
-export interface NodeParts {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly metrics: MetricsRegistry;
-  readonly closing: CloseStack;
-  readonly dataDir: string;
-  readonly cacheDir: string;
-  readonly name: string;
-  readonly targets: readonly JoinAddress[];
-  readonly keptPorts: KeptPorts | undefined;
-  readonly avoidPorts: ReadonlySet<number>;
-  readonly listeners: Listeners;
-  readonly status: NodeStatus;
-  readonly views: MemberViews;
-  readonly storage: Late<RepositoryStorage>;
-  readonly cache: Late<RepositoryCache>;
-  readonly catalog: LateCatalog;
-}
 
 const stopped = () => new CodedError("node_unavailable", "the node stops");
 
@@ -168,7 +143,14 @@ export class RunningNode implements GitalyServer {
     );
     onWaiting("the other members");
     const answer = await askOnce(targets, clusterId, { ...calls }, signal);
-    const loop = await this.#join(place, answer, clusterId, calls, signal);
+    const enter = { config: this.#config, parts: this.#parts, place, answer, clusterId, calls };
+    const loop = await enterGossip(
+      enter,
+      (membership) => {
+        this.#membership = membership;
+      },
+      signal,
+    );
     // A node that was told to stop meanwhile never becomes ready.
     signal.throwIfAborted();
     this.#parts.storage.set(storage);
@@ -179,58 +161,9 @@ export class RunningNode implements GitalyServer {
     this.#background.push(
       openDatabase(this.#database, this.#parts.catalog, { ...parts, closing }, signal),
       loop.run(signal).catch((error) => this.#fail(error)),
+      keepPeers(dataDir, clusterId, () => this.#membership?.livePeers ?? [], clock, signal).catch((error) => this.#fail(error)),
     );
     this.#becomeReady();
-  }
-
-  /** Enters gossip, `warming`, and tries each join target once, so that a name or cluster that is wrong ends the start. */
-  async #join(
-    place: ClusterPlace,
-    answer: PeerAnswer | undefined,
-    clusterId: string,
-    calls: AskPeersDeps,
-    signal: AbortSignal,
-  ): Promise<JoinLoop> {
-    const { clock, random, logger, metrics, closing, name, targets, listeners, views, keptPorts, avoidPorts } = this.#parts;
-    const { cluster } = this.#config;
-    signal.throwIfAborted();
-    const told = answer && { replicas: answer.replicas, hashSeed: BigInt(answer.hashSeed) };
-    const ring: RingSettings = {
-      replicas: cluster.replicas ?? place.replicas ?? told?.replicas ?? defaultRing.replicas,
-      hashSeed: cluster.hashSeed ?? place.hashSeed ?? told?.hashSeed ?? defaultRing.hashSeed,
-    };
-    const membership = await Membership.start(
-      {
-        name,
-        wanted: wantedAddress(this.#config.gossip, keptPorts?.gossip, avoidPorts),
-        avoidPorts,
-        advertiseHost: this.#config.advertiseHost,
-        cluster,
-        ring,
-        facts: {
-          grpcAddress: listeners.grpcAddress,
-          httpUrl: listeners.httpUrl,
-          weight: cluster.weight,
-          zone: cluster.zone,
-          version: packageVersion,
-          clusterId,
-        },
-      },
-      { clock, random, logger, metrics, views },
-    );
-    this.#membership = closing.use("gossip", membership, disposeAsync);
-    const loop = new JoinLoop(targets, {
-      ...calls,
-      clusterId,
-      self: name,
-      join: (addresses, joinSignal) => membership.join(addresses, joinSignal),
-      alone: () => membership.alone,
-      refused: metrics.counter("gitaly_cluster_join_refused_total", "Join targets that turned out to belong to another cluster"),
-    });
-    if (place.gossipAddresses.length > 0) await membership.join(place.gossipAddresses, signal);
-    // Where no target answered a moment ago, the node serves first and goes on trying.
-    if (answer) await loop.round(true, signal);
-    return loop;
   }
 
   /** The configured database, the one the members use, or an embedded one of this node's own. */

@@ -43,6 +43,31 @@ test("what a joiner was told is kept, so that it comes back without any member",
   expect(back.server.info).toMatchObject({ node: joiner.server.info.node, clusterId: founder.server.info.clusterId });
 });
 
+test("nodes that all stop and come back without a join address find each other: members of an earlier start are kept", async () => {
+  const founder = await ready(nodes.start("n1"));
+  const joiner = await ready(nodes.start("n2", via(founder)));
+  const kept = (name: string) => join(nodes.root, name, "peers.json");
+  await until(() => existsSync(kept("n1")) && existsSync(kept("n2")));
+  await Promise.all([founder.server.destroy(), joiner.server.destroy()]);
+  // At the addresses of before, as nodes with default or configured ports have it.
+  const { gossip } = founder.server.info;
+  const first = await ready(nodes.start("n1", { "gossip-addr": gossip }));
+  await ready(nodes.start("n2"));
+  await using client = new GitalyClient({ addresses: `http://${first.server.info.grpc}` });
+  await until(async () => (await client.cluster.listMembers({})).members.filter(({ status }) => status === "ready").length === 2);
+});
+
+test("kept members that are gone, or a damaged list of them, do not hold up a start", async () => {
+  const founder = await ready(nodes.start("n1"));
+  await founder.server.drain();
+  const { clusterId } = founder.server.info;
+  for (const gossip of [["127.0.0.1:1", "no address"], "damaged"]) {
+    writeFileSync(join(founder.dataDir, "peers.json"), JSON.stringify({ clusterId, gossip }));
+    const back = await ready(nodes.start("n1"));
+    await back.server.drain();
+  }
+});
+
 test("a joiner that cannot prove that it sees the embedded store's very directory ends, naming the keys", async () => {
   const founder = await ready(nodes.start("n1"));
   writeFileSync(join(founder.dataDir, "objects", "cluster-id"), "another\n");
