@@ -43,7 +43,9 @@ function readyHttpUrl(members: readonly Member__Output[], asked: string): string
   return best?.httpUrl.replace(/\/+$/, "");
 }
 
-/** The path as it stands in a URL; what is legal there stays readable. */
+/** The path as it stands in a URL; what is legal there stays readable, but for a first segment that would be the node's own pages. */
 function encodePath(path: string): string {
-  return encodeURI(path).replace(/[?#]/g, (char) => (char === "?" ? "%3F" : "%23"));
+  return encodeURI(path)
+    .replace(/[?#]/g, (char) => (char === "?" ? "%3F" : "%23"))
+    .replace(/^-\//, "%2D/");
 }

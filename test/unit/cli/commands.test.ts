@@ -151,6 +151,15 @@ test("repo create names the URL of a ready member, of the asked one if it is rea
   ]);
 });
 
+test("repo create names a URL that reaches a repository whose path begins like the node's own pages", async () => {
+  const connect = fakeConnect({
+    cluster: { listMembers: async () => ({ members, ringFingerprint: "" }) },
+    repository: { createRepository: async () => ({}) },
+  });
+  const { stdout } = await runFakeCli("repo create --json -- -/hop/1/x.git", { deps: { connect } });
+  expect(JSON.parse(stdout)).toMatchObject({ url: "http://a:8076/%2D/hop/1/x.git" });
+});
+
 test("repo create succeeds even where nobody can name the URL", async () => {
   const createRepository = async () => ({});
   const listMembers = () => Promise.reject(new CodedError("node_unavailable", "gone"));
