@@ -84,7 +84,8 @@ class StoreRepositoryStorage implements ProbedRepositoryStorage {
   }
 
   get health(): StoreHealth {
-    return this.#health;
+    const { trouble } = this.#deps.store;
+    return trouble ? { ...this.#health, trouble } : this.#health;
   }
 
   setHealth(health: StoreHealth): void {

@@ -51,6 +51,7 @@ export class ManagedStore implements ObjectStore {
   readonly #places: Semaphore;
   readonly #requests: Counter;
   readonly #seconds: Histogram;
+  #trouble = "";
 
   constructor(driver: ObjectStore, options: ManagedStoreOptions, deps: ManagedStoreDeps) {
     this.description = driver.description;
@@ -65,6 +66,10 @@ export class ManagedStore implements ObjectStore {
       ["op"],
       [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     );
+  }
+
+  get trouble(): string {
+    return this.#trouble;
   }
 
   get(key: string, maxBytes: number, signal: AbortSignal): Promise<Uint8Array | undefined> {
@@ -177,9 +182,12 @@ export class ManagedStore implements ObjectStore {
       const answer = await work(deadline.signal);
       if (answer === undefined && (op === "get" || op === "open")) outcome = "absent";
       else if (op === "create") outcome = (answer as CreateResult).outcome;
+      this.#trouble = outcome === "unknown" ? "the outcome of a write is unknown" : "";
       return answer;
     } catch (error) {
       outcome = CodedError.is(error) ? error.code : "error";
+      // What a caller gave up, or asked for wrongly, says nothing about the store.
+      if (!signal.aborted && outcome !== "invalid_argument") this.#trouble = error instanceof Error ? error.message : String(error);
       if (!signal.aborted && CodedError.is(error, "deadline_exceeded") && op !== "create") {
         throw new CodedError("store_unavailable", "the object store does not answer in time", { op, timeoutMs, transient: true });
       }

@@ -69,6 +69,9 @@ export interface ObjectStore extends AsyncDisposable {
   /** Where the store is, without credentials; for people and logs. */
   readonly description: string;
 
+  /** Why the last request failed; "" after one that was answered, whatever the answer. For people; no rule reads it. */
+  readonly trouble?: string;
+
   /** The whole object. Errors: `limit_exceeded` where it is larger than `maxBytes`; nothing beyond that is buffered. */
   get(key: string, maxBytes: number, signal: AbortSignal): Promise<Uint8Array | undefined>;
 

@@ -52,6 +52,8 @@ export interface StoreHealth {
   /** Empty when proven. */
   readonly message: string;
   readonly code?: Code;
+  /** Why the last request since then failed; "" after one that was answered. For people; no rule reads it. */
+  readonly trouble?: string;
 }
 
 /**

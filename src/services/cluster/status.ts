@@ -29,8 +29,8 @@ export function status(deps: Pick<ServicesDeps, "node" | "view" | "storage" | "c
 
 function ownChecks({ storage, catalog }: Pick<ServicesDeps, "storage" | "catalog">): NodeCheck[] {
   const store = storage.health;
-  const storeOk = store.state === "proven";
-  const storeMessage = store.message || `the object store is ${store.state}`;
+  const storeOk = store.state === "proven" && !store.trouble;
+  const storeMessage = store.message || store.trouble || `the object store is ${store.state}`;
   return [
     { name: "object_storage", ok: storeOk, message: storeOk ? "" : storeMessage },
     { name: "database", ok: catalog.health.ok, message: catalog.health.ok ? "" : catalog.health.message },

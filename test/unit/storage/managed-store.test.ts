@@ -127,3 +127,20 @@ test("no more requests run at a time than allowed, and an open download counts a
   await waiting;
   await second?.[Symbol.asyncDispose]();
 });
+
+test("the last failure is told until a request is answered again, and what a caller gave up or asked wrongly is none", async () => {
+  let down = false;
+  const driver = new MemoryObjectStore({ intercept: () => (down ? "dropped" : undefined) });
+  const { store } = setUp(driver, { maxAttempts: 1 });
+  expect(store.trouble).toBe("");
+  await expect(store.get("no key/", 1, neverAborted)).rejects.toMatchObject({ code: "invalid_argument" });
+  await expect(store.get("a", 1, AbortSignal.abort(new Error("left")))).rejects.toThrow("left");
+  expect(store.trouble).toBe("");
+  down = true;
+  const failure = await store.get("a", 1, neverAborted).catch((error: Error) => error);
+  expect(failure).toMatchObject({ code: "store_unavailable" });
+  expect(store.trouble).toBe((failure as Error).message);
+  down = false;
+  expect(await store.get("a", 1, neverAborted)).toBeUndefined();
+  expect(store.trouble).toBe("");
+});

@@ -40,3 +40,10 @@ test("what fails is said, and the node's own check of a thing counts", async () 
     { name: "database", ok: false, message: "see database.url" },
   ]);
 });
+
+test("a store that was proven and has stopped answering is not said to be well", async () => {
+  const fixture = new ServicesFixture();
+  fixture.storeHealth = { state: "proven", message: "", trouble: "the object store's directory is gone" };
+  const { checks } = await status(fixture.deps)();
+  expect(checks).toContainEqual({ name: "object_storage", ok: false, message: "the object store's directory is gone" });
+});
