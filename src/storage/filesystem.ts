@@ -296,5 +296,10 @@ function translate(error: unknown, op: string, key?: string): CodedError {
     return new CodedError("limit_exceeded", "the object store's disk is full", fields, { retryAfterMs: 10_000 });
   }
   if (errno === "EISDIR" || errno === "ENOTDIR") return new CodedError("invalid_argument", "the key is a directory of other keys", fields);
-  return new CodedError("store_unavailable", "the object store's directory cannot be used", fields);
+  const refused = errno === "EROFS" || errno === "EACCES" || errno === "EPERM";
+  return new CodedError("store_unavailable", "the object store's directory cannot be used", {
+    ...fields,
+    answer: errno,
+    ...(refused ? { refused } : {}),
+  });
 }

@@ -62,7 +62,8 @@ export interface ListPage {
  *
  * **Signals.** Every call ends soon after its signal aborts, with the signal's reason, and holds nothing afterwards.
  *
- * **Errors.** `store_unavailable` (with `fields.transient` where the same call may succeed soon), `limit_exceeded` (the store is full, or
+ * **Errors.** `store_unavailable` (with `fields.transient` where the same call may succeed soon, `fields.refused` where the store does
+ * not let this process do it, and `fields.answer` for what it said), `limit_exceeded` (the store is full, or
  * the object is larger than the caller allows), `invalid_argument`.
  */
 export interface ObjectStore extends AsyncDisposable {

@@ -54,7 +54,12 @@ class Probe {
 
   async createOnly(): Promise<StoreHealth | undefined> {
     const key = this.#key("create");
-    const first = await this.#create(key, "first");
+    const first = await this.#create(key, "first").catch((error: unknown) => {
+      // The write was refused before it was tried; reads may be fine.
+      if (CodedError.is(error, "store_unavailable") && error.fields["refused"] === true) return error;
+      throw error;
+    });
+    if (first instanceof CodedError) return readOnly(`the store refuses writes: ${String(first.fields["answer"])}`);
     if (first.outcome === "unknown") {
       if (first.refused) return readOnly(`the store refuses create-only writes: ${first.detail}`);
       throw new CodedError("store_unavailable", "the store does not say what became of a create-only write", { answer: first.detail });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { neverAborted, systemClock, systemRandom } from "../../../src/base/index.ts";
+import { CodedError, neverAborted, systemClock, systemRandom } from "../../../src/base/index.ts";
 import { type ListRequest, type ObjectStore, probeStore } from "../../../src/storage/index.ts";
 import { MemoryObjectStore } from "../../support/memory-object-store.ts";
 import { provenStorage } from "../../support/scratch-storage.ts";
@@ -38,6 +38,16 @@ test("a store that refuses create-only writes is for reads only, with its answer
   const store = new MemoryObjectStore();
   store.createIfAbsent = async () => ({ outcome: "unknown", detail: "501 NotImplemented", refused: true });
   expect(await probe(store)).toMatchObject({ state: "read_only", message: expect.stringContaining("501 NotImplemented") });
+});
+
+test("a store whose medium is read-only is for reads only, with its answer", async () => {
+  const refusal = new CodedError("store_unavailable", "the object store's directory cannot be used", { answer: "EROFS", refused: true });
+  const store = Object.assign(new MemoryObjectStore(), { createIfAbsent: () => Promise.reject(refusal) });
+  expect(await probe(store)).toMatchObject({
+    state: "read_only",
+    code: "store_refuses_writes",
+    message: "the store refuses writes: EROFS",
+  });
 });
 
 test("a new key that is called occupied is a verdict, unless the probe's own write is what stands there", async () => {
