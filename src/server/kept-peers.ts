@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { z } from "zod";
 import type { Clock } from "../base/index.ts";
+import type { Logger } from "../observability/index.ts";
 import { readFileIfExists, writeFileAtomic } from "./atomic-file.ts";
 
 /** Enough to find a cluster again, few enough to ask at a start. */
@@ -31,15 +32,20 @@ export async function keepPeers(
   dataDir: string,
   clusterId: string,
   livePeers: () => readonly string[],
-  clock: Clock,
+  deps: { readonly clock: Clock; readonly logger: Logger },
   signal: AbortSignal,
 ): Promise<void> {
   let written = readKeptPeers(dataDir, clusterId);
   while (!signal.aborted) {
-    await clock.sleep(writeIntervalMs, signal).catch(() => {});
+    await deps.clock.sleep(writeIntervalMs, signal).catch(() => {});
     const live = [...livePeers()].sort().slice(0, maxKept);
     if (live.length === 0 || live.join() === written.join()) continue;
-    writeFileAtomic(fileOf(dataDir), `${JSON.stringify({ clusterId, gossip: live })}\n`);
+    // Tried once for each change: on a full disk the node goes on, and only a later start misses them.
     written = live;
+    try {
+      writeFileAtomic(fileOf(dataDir), `${JSON.stringify({ clusterId, gossip: live })}\n`);
+    } catch (error) {
+      deps.logger.warn("the members cannot be kept for a later start", { error });
+    }
   }
 }

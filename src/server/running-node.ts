@@ -161,7 +161,7 @@ export class RunningNode implements GitalyServer {
     this.#background.push(
       openDatabase(this.#database, this.#parts.catalog, { ...parts, closing }, signal),
       loop.run(signal).catch((error) => this.#fail(error)),
-      keepPeers(dataDir, clusterId, () => this.#membership?.livePeers ?? [], clock, signal).catch((error) => this.#fail(error)),
+      keepPeers(dataDir, clusterId, () => this.#membership?.livePeers ?? [], { clock, logger }, signal),
     );
     this.#becomeReady();
   }
