@@ -34,13 +34,15 @@ export interface FilesystemStoreDeps {
 export async function openFilesystemStore(options: FilesystemStoreOptions, deps: FilesystemStoreDeps): Promise<FilesystemStore> {
   const directory = resolve(options.directory);
   try {
-    const made = await mkdir(join(directory, tempDirName), { recursive: true, mode: 0o700 });
+    const made = await makeRoot(join(directory, tempDirName));
     await syncParents(directory, made ?? directory);
     const store = new FilesystemStore(directory, await stat(directory), deps);
     await sweepTemp(join(directory, tempDirName), deps.clock.now() - (options.staleTempMs ?? 3_600_000));
     return store;
   } catch (error) {
-    throw translate(error, "open");
+    // Here something is in the way of the directory itself, not of a key.
+    const { code, message, fields } = translate(errnoOf(error) === "ENOTDIR" ? undefined : error, "open");
+    throw new CodedError(code, message, { ...fields, answer: errnoOf(error), setting: "object_storage.url" }, { cause: error });
   }
 }
 
@@ -256,6 +258,29 @@ async function fsyncDir(dir: string): Promise<string> {
 }
 
 /** Makes the names of `directory` and of its ancestors durable, up to `made`, the topmost that is new. */
+/**
+ * The first directory that was made, if any. Node's own recursive mkdir tries for ever where a file system answers that a
+ * directory does not exist although its parent does, as the kernel's do.
+ */
+async function makeRoot(dir: string): Promise<string | undefined> {
+  const make = () =>
+    mkdir(dir, { mode: 0o700 }).then(
+      () => dir,
+      (error: unknown) => {
+        if (errnoOf(error) !== "EEXIST") throw error;
+        return undefined;
+      },
+    );
+  try {
+    return await make();
+  } catch (error) {
+    if (errnoOf(error) !== "ENOENT" || dir === dirname(dir)) throw error;
+    const first = await makeRoot(dirname(dir));
+    const own = await make();
+    return first ?? own;
+  }
+}
+
 async function syncParents(directory: string, made: string): Promise<void> {
   for (let dir = directory; dir !== dirname(dir); dir = dirname(dir)) {
     await fsyncDir(dirname(dir)).catch((error: unknown) => {

@@ -24,6 +24,18 @@ test("slots are fanned out, so that no directory grows with the number of genera
   expect(Math.max(...[...perDir.values()].map((names) => names.size))).toBe(256);
 });
 
+test("a directory that cannot be made is an error at once", async () => {
+  await using dir = await tempDir();
+  await writeFile(join(dir.path, "file"), "");
+  // The kernel's own file systems say that a new directory's parent is missing, which it is not.
+  for (const directory of [join(dir.path, "file"), join(dir.path, "file", "below"), "/proc/none", "/proc/none/below"]) {
+    await expect(openFilesystemStore({ directory }, deps)).rejects.toMatchObject({
+      code: "store_unavailable",
+      message: "the object store's directory cannot be used",
+    });
+  }
+});
+
 test("names beside fanned-out slots are listed in byte order with them", async () => {
   await using dir = await tempDir();
   await using store = await openFilesystemStore({ directory: dir.path }, deps);
