@@ -108,16 +108,18 @@ test("a whole history goes in and comes out over each protocol, and ref patterns
 
 // B18
 test("a repository that was deleted and made again under its name is empty, also where the old one was cached", async () => {
-  await using node = await startServicesNode(dir);
-  await create(node);
+  await using node = await startServicesNode(dir, "n1");
+  await using other = await startServicesNode(dir, "n2");
+  await create(other);
   await startWork(node);
   const oid = await commitFile("secret", "secret");
   await git("-C", work, "push", "-q", "origin", "main");
   expect((await commitAt(node, oid))?.id).toBe(oid);
-  await remove(node);
+  await clone(node, "before");
+  await remove(other);
   await expect(commitAt(node, oid)).rejects.toMatchObject({ code: "repository_not_found" });
   expect(await repositoryExists(node.deps)({ repository }, call())).toEqual({ exists: false });
-  await create(node);
+  await create(other);
   expect(await refsOf(node)).toEqual([]);
   expect(await commitAt(node, oid)).toBeUndefined();
   await git("init", "-q", join(dir, "thief"));
@@ -214,6 +216,26 @@ test("a branch can be deleted, the current one cannot, and the repository stays 
   const current = await runGit(["-C", work, "push", "origin", ":main"]);
   expect(current.code).not.toBe(0);
   await clone(node, "clone");
+});
+
+// B101
+test("a branch where another one's directory is needs a push that deletes that one; then also a cold node serves it", async () => {
+  await using node = await startServicesNode(dir, "n1");
+  await create(node);
+  await startWork(node);
+  await commitFile("a", "a");
+  await git("-C", work, "push", "-q", "origin", "main", "main:a");
+  const oid = await commitFile("b", "b");
+  const refused = await runGit(["-C", work, "push", "origin", "main:refs/heads/a/b"]);
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toContain("'refs/heads/a' exists");
+  await git("-C", work, "push", "-q", "origin", ":a", "main:refs/heads/a/b");
+  await using cold = await startServicesNode(dir, "n2");
+  expect((await refsOf(cold)).filter((line) => line.includes("/a"))).toEqual([`${oid} refs/heads/a/b`]);
+  expect((await commitAt(cold, "refs/heads/a/b"))?.id).toBe(oid);
+  await clone(cold, "cold");
+  await git("-C", join(dir, "cold"), "fsck", "--strict");
+  expect((await git("-C", join(dir, "cold"), "rev-parse", "origin/a/b")).trim()).toBe(oid);
 });
 
 // B09
