@@ -228,7 +228,7 @@ test("a branch where another one's directory is needs a push that deletes that o
   const oid = await commitFile("b", "b");
   const refused = await runGit(["-C", work, "push", "origin", "main:refs/heads/a/b"]);
   expect(refused.code).toBe(1);
-  expect(refused.stderr).toContain("'refs/heads/a' exists");
+  expect(refused.stderr).toContain("directory/file conflict with refs/heads/a");
   await git("-C", work, "push", "-q", "origin", ":a", "main:refs/heads/a/b");
   await using cold = await startServicesNode(dir, "n2");
   expect((await refsOf(cold)).filter((line) => line.includes("/a"))).toEqual([`${oid} refs/heads/a/b`]);
