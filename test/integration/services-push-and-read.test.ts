@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdtemp, open, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, open, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -313,6 +313,8 @@ async function damageFiles(cacheDir: string, extension: string, damage: string):
     const file = join(cacheDir, "artifacts", name);
     const { size } = await stat(file);
     execFileSync("touch", ["-r", file, join(dir, "times")]);
+    // git's packs are read-only, and only root writes to them all the same.
+    await chmod(file, 0o600);
     await using handle = await open(file, "r+");
     if (damage === "lost a byte") await handle.truncate(size - 1);
     else if (damage === "is full of zeros") await handle.write(Buffer.alloc(size), 0, size, 0);
