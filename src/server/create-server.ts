@@ -18,7 +18,7 @@ import { LateCatalog } from "./late-catalog.ts";
 import { LateStorage } from "./late-storage.ts";
 import { openListeners, settleGrpcPort, wantedAddress } from "./listeners.ts";
 import { MemberViews } from "./member-view.ts";
-import { settleNodeName } from "./node-name.ts";
+import { chooseNodeName, keepNodeName } from "./node-name.ts";
 import type { NodeParts } from "./node-parts.ts";
 import { NodeStatus } from "./node-status.ts";
 import { RunningNode } from "./running-node.ts";
@@ -34,12 +34,26 @@ export interface ServerOverrides {
 /** The one storage that a cluster shows. */
 const storageName = "default";
 
+/** Starts of one node, each of which may lose its port to another process. */
+const maxAttempts = 20;
+
 /**
  * Starts a node: locks its data directory and opens its listeners, then finds its cluster in the background.
  *
  * Resolves once the listeners accept. Errors: `data_dir_in_use`, `failed_precondition` (a port that is taken), `bad_config` (a name that is none, git missing).
  */
 export async function createServer(config: Config, overrides: ServerOverrides = {}): Promise<GitalyServer> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await startOnce(config, overrides);
+    } catch (error) {
+      // Nodes that start at the same moment look for ports at the same moment.
+      if (attempt >= maxAttempts || !CodedError.is(error, "conflict")) throw error;
+    }
+  }
+}
+
+async function startOnce(config: Config, overrides: ServerOverrides): Promise<GitalyServer> {
   const clock = overrides.clock ?? systemClock;
   const random = overrides.random ?? systemRandom;
   const dataDir = config.dataDir;
@@ -72,7 +86,7 @@ async function assemble(config: Config, base: Base): Promise<GitalyServer> {
   const targets = joinTargets(config, keptPorts);
   const avoidPorts = expectedPeerPorts(targets);
   const grpcPort = await settleGrpcPort(wantedAddress(config.grpc, keptPorts?.grpc, avoidPorts), avoidPorts);
-  const name = settleNodeName({ given: config.nodeName, dataDir: lock.dir, hostname: hostname(), grpcPort });
+  const { name, made } = chooseNodeName({ given: config.nodeName, dataDir: lock.dir, hostname: hostname(), grpcPort });
   const nodeLogger = logger.child({ node: name });
   const gitOptions = { binPath: config.git.binPath, tempDir: join(lock.dir, "git") };
   const git = closing.use("git", await createGit(gitOptions, { ...parts, logger: nodeLogger }), disposeAsync);
@@ -115,6 +129,9 @@ async function assemble(config: Config, base: Base): Promise<GitalyServer> {
     status,
     view: () => views.current,
   });
+  // The port that made the name may be another node's by now, and then the name is too.
+  if (made && listeners.grpcPort !== grpcPort) throw new CodedError("conflict", "another process took the port that names this node");
+  keepNodeName(lock.dir, name);
   lock.describe(name, listeners.grpcAddress);
   const running = new RunningNode(config, {
     ...parts,

@@ -5,6 +5,8 @@ import { pathToFileURL } from "node:url";
 import { beforeEach, expect, test, vi } from "vitest";
 import { neverAborted, systemClock, systemRandom } from "../../src/base/index.ts";
 import { GitalyClient } from "../../src/client/index.ts";
+import { silentLogger } from "../../src/observability/index.ts";
+import { createServer as createNode } from "../../src/server/index.ts";
 import { openFilesystemStore } from "../../src/storage/filesystem.ts";
 import { failureOf } from "../support/failure-of.ts";
 import { type S3Fault, startS3Front } from "../support/s3-front.ts";
@@ -55,6 +57,26 @@ test("nodes that all stop and come back without a join address find each other: 
   await ready(nodes.start("n2"));
   await using client = new GitalyClient({ addresses: `http://${first.server.info.grpc}` });
   await until(async () => (await client.cluster.listMembers({})).members.filter(({ status }) => status === "ready").length === 2);
+});
+
+test("nodes that look for a port at the same moment get one each, and are named after it", async () => {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => probe.once("listening", resolve));
+  const { port } = probe.address() as { port: number };
+  await new Promise((resolve) => probe.close(resolve));
+  const grpc = { host: "127.0.0.1", port, explicit: false };
+  const start = (name: string) => createNode({ ...nodes.config(name), grpc }, { logger: silentLogger });
+  const first = start("a");
+  // The second one looks while the first has chosen its port and does not listen there yet: it is starting its git.
+  await until(() => existsSync(join(nodes.root, "a", "git")));
+  const servers = await Promise.all([first, start("b"), start("c")]);
+  try {
+    const infos = servers.map(({ info }) => info);
+    expect(new Set(infos.map(({ node }) => node)).size).toBe(3);
+    for (const { node, grpc: address } of infos) expect(node.split(":").at(-1)).toBe(address.split(":").at(-1));
+  } finally {
+    await Promise.all(servers.map((server) => server.destroy()));
+  }
 });
 
 test("kept members that are gone, or a damaged list of them, do not hold up a start", async () => {

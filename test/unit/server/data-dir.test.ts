@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { systemRandom } from "../../../src/base/index.ts";
 import { chooseDataDir, defaultDataDir } from "../../../src/server/choose-data-dir.ts";
 import { lockDataDir } from "../../../src/server/data-dir-lock.ts";
-import { settleNodeName } from "../../../src/server/node-name.ts";
+import { chooseNodeName, keepNodeName } from "../../../src/server/node-name.ts";
 import { identify, isRunning } from "../../../src/server/process-identity.ts";
 
 let root: string;
@@ -90,10 +90,13 @@ test("the default directory follows XDG_DATA_HOME", () => {
 });
 
 test("a node's name is made once and kept", () => {
-  const settle = (given: string | undefined, grpcPort: number) => settleNodeName({ given, dataDir: root, hostname: "host_1!", grpcPort });
-  expect(settle(undefined, 8075)).toBe("host_1-:8075");
-  expect(settle(undefined, 9999)).toBe("host_1-:8075");
-  expect(settle("other", 9999)).toBe("other");
-  expect(settle(undefined, 1)).toBe("other");
-  expect(() => settle("a b", 1)).toThrowError(expect.objectContaining({ code: "bad_config" }));
+  const choose = (given: string | undefined, grpcPort: number) => chooseNodeName({ given, dataDir: root, hostname: "host_1!", grpcPort });
+  expect(choose(undefined, 8075)).toEqual({ name: "host_1-:8075", made: true });
+  expect(choose(undefined, 9999)).toEqual({ name: "host_1-:9999", made: true });
+  keepNodeName(root, "host_1-:8075");
+  expect(choose(undefined, 9999)).toEqual({ name: "host_1-:8075", made: false });
+  expect(choose("other", 9999)).toEqual({ name: "other", made: false });
+  keepNodeName(root, "other");
+  expect(choose(undefined, 1)).toEqual({ name: "other", made: false });
+  expect(() => choose("a b", 1)).toThrowError(expect.objectContaining({ code: "bad_config" }));
 });
