@@ -109,17 +109,7 @@ async function assemble(config: Config, base: Base): Promise<GitalyServer> {
     view: () => views.current,
     onViewChange: (listener) => views.onChange(listener),
     bootstrap: () => node.ifSet?.bootstrap(),
-    node: {
-      name,
-      version: packageVersion,
-      startedAtMs: parts.clock.monotonic(),
-      clusterId: () => node.ifSet?.info.clusterId ?? "",
-      places: () => node.ifSet?.places ?? { objectStorage: "", database: "" },
-      state: () => ({
-        state: status.state,
-        checks: status.state === "warming" ? [{ name: "start", ok: false, message: status.waitingFor }] : [],
-      }),
-    },
+    node: factsOf(name, node, status, parts.clock),
   };
   const listeners = await openListeners(config, grpcPort, keptPorts, avoidPorts, {
     ...parts,
@@ -152,6 +142,21 @@ async function assemble(config: Config, base: Base): Promise<GitalyServer> {
   });
   node.set(running);
   return running;
+}
+
+/** What the services tell of the node itself. */
+function factsOf(name: string, node: Late<RunningNode>, status: NodeStatus, clock: Clock): ServicesDeps["node"] {
+  return {
+    name,
+    version: packageVersion,
+    startedAtMs: clock.monotonic(),
+    clusterId: () => node.ifSet?.info.clusterId ?? "",
+    places: () => node.ifSet?.places ?? { objectStorage: "", database: "" },
+    state: () => ({
+      state: status.state,
+      checks: status.state === "warming" ? [{ name: "start", ok: false, message: status.waitingFor }] : [],
+    }),
+  };
 }
 
 function openLog(config: Config): Logger {
