@@ -1,4 +1,5 @@
 import { BlockList, isIP } from "node:net";
+import { hostPort } from "../base/index.ts";
 import { hasUserInfo } from "./urls.ts";
 
 /** A host and a port, read from text. */
@@ -7,7 +8,7 @@ export interface HostPort {
   readonly port: number;
 }
 
-const hostPort = /^(\[[0-9A-Fa-f:.]+\]|[^\s:/?#@[\]]*):(\d{1,5})$/;
+const hostPortShape = /^(\[[0-9A-Fa-f:.]+\]|[^\s:/?#@[\]]*):(\d{1,5})$/;
 const peerUrl = /^([a-z]+):\/\/(\[[0-9A-Fa-f:.]+\]|[^\s:/?#@[\]]+)(?::(\d{1,5}))?\/?$/;
 const hostName = /^(?=.{1,253}$)[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_.])?$/;
 
@@ -29,12 +30,12 @@ export function isHost(host: string): boolean {
 
 /** HOST:PORT with the brackets that an IPv6 address needs. */
 export function formatHostPort({ host, port }: HostPort): string {
-  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+  return hostPort(host, port);
 }
 
 /** Reads `HOST:PORT`; an empty host means every IPv4 interface. A string says what is wrong. */
 export function parseListenAddress(text: string): HostPort | string {
-  const [, bracketed, digits] = hostPort.exec(text) ?? [];
+  const [, bracketed, digits] = hostPortShape.exec(text) ?? [];
   const host = bracketed === undefined ? undefined : unbracket(bracketed === "" ? "0.0.0.0" : bracketed);
   const port = Number(digits);
   if (host === undefined || !isHost(host)) return "must be HOST:PORT";

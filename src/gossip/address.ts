@@ -1,4 +1,5 @@
 import { isIPv4, isIPv6 } from "node:net";
+import { hostPort } from "../base/index.ts";
 
 /** Where a member listens, for packets and streams alike. */
 export interface GossipAddress {
@@ -9,7 +10,7 @@ export interface GossipAddress {
 
 /** `HOST:PORT`, with brackets around an IPv6 address. */
 export function formatAddress({ host, port }: GossipAddress): string {
-  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+  return hostPort(host, port);
 }
 
 /** The 4 or 16 bytes of an IP address; undefined for anything else. */

@@ -1,6 +1,6 @@
 import { logVerbosity, Server, ServerCredentials, setLogVerbosity } from "@grpc/grpc-js";
 import type { ServiceDefinition } from "@grpc/proto-loader";
-import { abortable, type Clock, CodedError, neverAborted, type Random } from "../base/index.ts";
+import { abortable, type Clock, CodedError, hostPort, neverAborted, type Random } from "../base/index.ts";
 import type { Logger, Metrics } from "../observability/index.ts";
 import { packageDefinition, readDescriptorSet } from "../proto/index.ts";
 import type { MemberView } from "../routing/index.ts";
@@ -120,7 +120,7 @@ class GrpcServer implements RpcServer {
 
   async listen({ host, port }: { host: string; port: number }): Promise<{ host: string; port: number }> {
     this.#window?.streams();
-    const target = host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+    const target = hostPort(host, port);
     const bound = await new Promise<number>((resolve, reject) => {
       this.#server.bindAsync(target, ServerCredentials.createInsecure(), (error, boundPort) => {
         if (error) reject(bindError(error, target));

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { createServer as createTcpServer } from "node:net";
-import type { Clock, Random } from "../base/index.ts";
+import { type Clock, hostPort, type Random } from "../base/index.ts";
 import type { Config, ListenAddress } from "../config/index.ts";
 import { createGateway, type Gateway } from "../gateway/index.ts";
 import type { Logger, MetricsRegistry } from "../observability/index.ts";
@@ -10,10 +10,10 @@ import { createRpcServer, type RpcServer } from "../rpc/index.ts";
 import { createServices, type ServicesDeps } from "../services/index.ts";
 import { type CloseStack, disposeAsync } from "./close-stack.ts";
 import { listenOnFree, type WantedAddress } from "./free-port.ts";
-import { hostPort, reachableHost } from "./host-port.ts";
 import type { KeptPorts } from "./kept-addresses.ts";
 import { openMetricsListener } from "./metrics-listener.ts";
 import type { NodeStatus } from "./node-status.ts";
+import { reachableHost } from "./reachable-host.ts";
 
 interface ListenersDeps {
   readonly clock: Clock;

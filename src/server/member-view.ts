@@ -1,7 +1,6 @@
-import { compareUtf8 } from "../base/index.ts";
+import { compareUtf8, hostPort } from "../base/index.ts";
 import { Ring } from "../ring/index.ts";
 import type { MemberInfo, MemberStatus, MemberView } from "../routing/index.ts";
-import { hostPort } from "./host-port.ts";
 import { decodeNodeMeta } from "./node-meta.ts";
 
 /** A member as gossip knows it. */

@@ -1,11 +1,10 @@
-import { type Clock, CodedError, type Random } from "../base/index.ts";
+import { type Clock, CodedError, hostPort, type Random } from "../base/index.ts";
 import type { Config } from "../config/index.ts";
 import { bindUdpTcp, createMember, type Member } from "../gossip/index.ts";
 import type { Logger, Metrics } from "../observability/index.ts";
 import { splitHostPort } from "./ask-peers.ts";
 import type { WantedAddress } from "./free-port.ts";
 import { listenOnFree } from "./free-port.ts";
-import { hostPort } from "./host-port.ts";
 import { type MemberViews, type RingSettings, toMemberView } from "./member-view.ts";
 import {
   belongsToCluster,

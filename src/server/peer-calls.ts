@@ -1,5 +1,5 @@
 import { lookup } from "node:dns/promises";
-import { type Clock, type Random, randomHex } from "../base/index.ts";
+import { type Clock, hostPort, type Random, randomHex } from "../base/index.ts";
 import { GitalyClient } from "../client/index.ts";
 import { bindUdpTcp, createMember } from "../gossip/index.ts";
 import type { Logger } from "../observability/index.ts";
@@ -20,7 +20,7 @@ export function peerCalls(options: { readonly self: string; readonly label: stri
     resolve: async (host) => (await lookup(host, { all: true })).map(({ address }) => address),
     bootstrap: async (host, port, signal): Promise<PeerAnswer> => {
       await using client = new GitalyClient({
-        addresses: `grpc://${host.includes(":") ? `[${host}]` : host}:${port}`,
+        addresses: `grpc://${hostPort(host, port)}`,
         connectTimeoutMs: 1000,
       });
       const answer = await client.cluster.bootstrap({ node: options.self }, { signal });

@@ -142,7 +142,7 @@ export class RunningNode implements GitalyServer {
       disposeAsync,
     );
     onWaiting("the other members");
-    const answer = await askOnce(targets, clusterId, { ...calls }, signal);
+    const answer = await askOnce(targets, clusterId, calls, signal);
     const enter = { config: this.#config, parts: this.#parts, place, answer, clusterId, calls };
     const loop = await enterGossip(
       enter,

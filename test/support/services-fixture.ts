@@ -9,6 +9,7 @@ import type { MemberInfo, MemberView } from "../../src/routing/index.ts";
 import type { CallContext } from "../../src/rpc/index.ts";
 import { createSmartHttp, type NodeCheck, type ServicesDeps } from "../../src/services/index.ts";
 import type { Generation, PublishRequest, PublishResult, RefTable, RepositoryStorage, StoreHealth } from "../../src/storage/index.ts";
+import { memberInfo } from "./member-view.ts";
 
 /** A repository as a test states it. */
 export interface FakeRepository {
@@ -47,18 +48,7 @@ export function fakeGeneration(path: string, content: Partial<Generation> = {}):
 
 /** A member that is ready. */
 export function fakeMember(name: string, content: Partial<MemberInfo> = {}): MemberInfo {
-  return {
-    name,
-    status: "ready",
-    grpcAddress: `${name}:8075`,
-    grpcTls: false,
-    httpUrl: `http://${name}:8076`,
-    gossipAddress: `${name}:7946`,
-    weight: 1,
-    zone: "",
-    version: "1.0.0",
-    ...content,
-  };
+  return memberInfo(name, { version: "1.0.0", ...content });
 }
 
 /** A view in which the ready members are the sites. */

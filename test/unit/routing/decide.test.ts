@@ -1,27 +1,14 @@
 import { expect, test } from "vitest";
 import { Ring } from "../../../src/ring/index.ts";
-import { decide, type Intent, type MemberInfo, type MemberStatus, type MemberView, ringKey } from "../../../src/routing/index.ts";
+import { decide, type Intent, type MemberStatus, type MemberView, ringKey } from "../../../src/routing/index.ts";
+import { memberInfo } from "../../support/member-view.ts";
 
 const repository = { storageName: "default", relativePath: "group/app.git" };
 const read: Intent = { kind: "read", aware: true, hops: 0, replicas: undefined };
 const serve = { unawareClients: "serve" } as const;
 
-function member(name: string, status: MemberStatus = "ready"): MemberInfo {
-  return {
-    name,
-    status,
-    grpcAddress: `${name}:8075`,
-    grpcTls: false,
-    httpUrl: `http://${name}:8076`,
-    gossipAddress: `${name}:7946`,
-    weight: 1,
-    zone: "",
-    version: "",
-  };
-}
-
 function view(self: string, statuses: Record<string, MemberStatus>, replicas = 1): MemberView {
-  const members = Object.entries(statuses).map(([name, status]) => member(name, status));
+  const members = Object.entries(statuses).map(([name, status]) => memberInfo(name, { status }));
   const sites = members.filter(({ status }) => status === "ready" || status === "suspect");
   return { self, members, ring: new Ring(sites, { replicas }) };
 }

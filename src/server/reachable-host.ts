@@ -1,10 +1,5 @@
 import { hostname, networkInterfaces } from "node:os";
 
-/** HOST:PORT, an IPv6 host in brackets. */
-export function hostPort(host: string, port: number): string {
-  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
-}
-
 /** A host that others can use for a listener bound to `host`: a wildcard becomes this machine's first outside address. */
 export function reachableHost(host: string): string {
   if (host !== "0.0.0.0" && host !== "::") return host;
