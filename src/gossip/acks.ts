@@ -2,7 +2,8 @@ import type { Random } from "../base/index.ts";
 
 export interface AckHandler {
   onAck(): void;
-  onNack(): void;
+  /** `refused`: the node's host refused a stream. */
+  onNack(refused: boolean): void;
 }
 
 /** Who waits for which answer. Numbers start anywhere, so that a stranger cannot guess them. */
@@ -36,7 +37,7 @@ export class Acks {
     this.#handlers.get(seqNo)?.onAck();
   }
 
-  nack(seqNo: number): void {
-    this.#handlers.get(seqNo)?.onNack();
+  nack(seqNo: number, refused = false): void {
+    this.#handlers.get(seqNo)?.onNack(refused);
   }
 }

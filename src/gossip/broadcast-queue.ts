@@ -1,23 +1,25 @@
+import { type Broadcast, BroadcastTiers } from "./broadcast-tiers.ts";
 import { compoundPartOverheadBytes } from "./codec/compound.ts";
-
-interface Entry {
-  readonly id: number;
-  /** A newer message replaces one with the same key. "" = none. */
-  readonly key: string;
-  readonly message: Uint8Array;
-  readonly onFinished: (() => void) | undefined;
-  transmits: number;
-}
 
 export interface BroadcastQueueOptions {
   readonly retransmitMultiplier: number;
-  /** Messages of each class that may wait; the most transmitted goes first. Default 4096. */
+  /** Messages of each class that may wait; the most transmitted goes first. */
   readonly maxEntries: number;
 }
 
-/** How often each message is sent in a cluster of `nodes`. */
+export interface QueueOptions {
+  /** Called when the message was sent out, replaced or pushed out. */
+  readonly onFinished?: () => void;
+  /** It goes out before all others. */
+  readonly urgent?: boolean;
+}
+
+/**
+ * How often each message is sent in a cluster of `nodes`: by the logarithm of its size, but in a small cluster often
+ * enough for each member to tell every other one.
+ */
 export function retransmitLimit(multiplier: number, nodes: number): number {
-  return multiplier * Math.ceil(Math.log10(nodes + 1));
+  return Math.max(multiplier * Math.ceil(Math.log10(nodes + 1)), Math.min(nodes - 1, 2 * multiplier));
 }
 
 /**
@@ -26,8 +28,10 @@ export function retransmitLimit(multiplier: number, nodes: number): number {
  */
 export class BroadcastQueue {
   readonly #options: BroadcastQueueOptions;
-  #system: Entry[] = [];
-  #user: Entry[] = [];
+  readonly #urgent = new BroadcastTiers();
+  readonly #system = new BroadcastTiers();
+  readonly #user = new BroadcastTiers();
+  readonly #byKey = new Map<string, { readonly entry: Broadcast; readonly tiers: BroadcastTiers }>();
   #nextId = 0;
 
   constructor(options: BroadcastQueueOptions) {
@@ -36,15 +40,18 @@ export class BroadcastQueue {
 
   /** Messages that wait. */
   get size(): number {
-    return this.#system.length + this.#user.length;
+    return this.#urgent.size + this.#system.size + this.#user.size;
   }
 
-  /** Queues a membership message about `key`. `onFinished` is called when it is sent out, replaced or pushed out. */
-  queueSystem(key: string, message: Uint8Array, onFinished?: () => void): void {
-    const replaced = this.#system.filter((entry) => entry.key === key);
-    this.#system = this.#system.filter((entry) => entry.key !== key);
-    this.#add(this.#system, { id: this.#nextId++, key, message, onFinished, transmits: 0 });
-    for (const entry of replaced) entry.onFinished?.();
+  /** Queues a membership message about `key`, instead of an older one about it. */
+  queueSystem(key: string, message: Uint8Array, { onFinished, urgent = false }: QueueOptions = {}): void {
+    const replaced = this.#byKey.get(key);
+    replaced?.tiers.remove(replaced.entry);
+    const tiers = urgent ? this.#urgent : this.#system;
+    const entry = { id: this.#nextId++, key, message, onFinished, transmits: 0 };
+    this.#byKey.set(key, { entry, tiers });
+    this.#add(tiers, entry);
+    replaced?.entry.onFinished?.();
   }
 
   /** Queues a user message. */
@@ -52,44 +59,49 @@ export class BroadcastQueue {
     this.#add(this.#user, { id: this.#nextId++, key: "", message, onFinished: undefined, transmits: 0 });
   }
 
-  #add(entries: Entry[], entry: Entry): void {
-    entries.push(entry);
-    if (entries.length <= this.#options.maxEntries) return;
-    entries.sort(byUrgency);
-    entries.pop()?.onFinished?.();
-  }
-
   /** Messages for one packet of at most `budgetBytes`, each counted as sent once. `nodes`: the cluster's size. */
   take(budgetBytes: number, nodes: number): Uint8Array[] {
     if (this.size === 0) return [];
     const limit = Math.max(1, retransmitLimit(this.#options.retransmitMultiplier, nodes));
-    const taken: Entry[] = [];
-    const reserved = this.#user.length > 0 ? Math.floor(budgetBytes / 4) : 0;
-    let left = budgetBytes - pick(this.#system, budgetBytes - reserved, taken);
-    left -= pick(this.#user, left, taken);
-    pick(this.#system, left, taken);
-    for (const entry of taken) entry.transmits++;
-    const isDone = (entry: Entry) => entry.transmits >= limit;
-    this.#system = this.#system.filter((entry) => !isDone(entry));
-    this.#user = this.#user.filter((entry) => !isDone(entry));
-    for (const entry of taken) if (isDone(entry)) entry.onFinished?.();
-    return taken.map((entry) => entry.message);
+    const reservedBytes = this.#user.size > 0 ? Math.floor(budgetBytes / 4) : 0;
+    const taken: [BroadcastTiers, Broadcast][] = [];
+    let leftBytes = budgetBytes;
+    const takeFrom = (tiers: BroadcastTiers, keepBytes: number) => {
+      for (const entry of tiers.take(leftBytes - keepBytes, compoundPartOverheadBytes)) {
+        leftBytes -= entry.message.length + compoundPartOverheadBytes;
+        taken.push([tiers, entry]);
+      }
+    };
+    takeFrom(this.#urgent, 0);
+    takeFrom(this.#system, reservedBytes);
+    takeFrom(this.#user, 0);
+    takeFrom(this.#system, 0);
+    const finished = taken.filter(([tiers, entry]) => !this.#keep(tiers, entry, limit));
+    for (const [, { onFinished }] of finished) onFinished?.();
+    return taken.map(([, { message }]) => message);
   }
-}
 
-function byUrgency(a: Entry, b: Entry): number {
-  return a.transmits - b.transmits || b.message.length - a.message.length || b.id - a.id;
-}
-
-/** Moves what fits to `taken`; returns the bytes that it costs. */
-function pick(entries: Entry[], budgetBytes: number, taken: Entry[]): number {
-  entries.sort(byUrgency);
-  let used = 0;
-  for (const entry of entries) {
-    const cost = entry.message.length + compoundPartOverheadBytes;
-    if (used + cost > budgetBytes || taken.includes(entry)) continue;
-    used += cost;
-    taken.push(entry);
+  /** Counts one transmission; false if it was the last. */
+  #keep(tiers: BroadcastTiers, entry: Broadcast, limit: number): boolean {
+    entry.transmits++;
+    if (entry.transmits < limit) {
+      tiers.add(entry);
+      return true;
+    }
+    this.#forget(entry);
+    return false;
   }
-  return used;
+
+  #add(tiers: BroadcastTiers, entry: Broadcast): void {
+    tiers.add(entry);
+    if (tiers.size <= this.#options.maxEntries) return;
+    const last = tiers.removeLast();
+    if (!last) return;
+    this.#forget(last);
+    last.onFinished?.();
+  }
+
+  #forget(entry: Broadcast): void {
+    if (this.#byKey.get(entry.key)?.entry === entry) this.#byKey.delete(entry.key);
+  }
 }

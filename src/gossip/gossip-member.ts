@@ -10,19 +10,22 @@ import type { Envelope } from "./codec/packet.ts";
 import { encodePacketMessage } from "./codec/packet-message.ts";
 import { EventHub } from "./event-hub.ts";
 import { type GossipMetrics, gossipMetrics } from "./gossip-metrics.ts";
+import { GossipRounds } from "./gossip-rounds.ts";
 import { Joiner } from "./joiner.ts";
 import type { Member, PeerView } from "./member.ts";
 import type { MemberEvent, MemberRecord } from "./member-event.ts";
+import type { NodeRecord } from "./node-record.ts";
 import type { GossipTuning } from "./options.ts";
 import { PacketIo } from "./packet-io.ts";
 import { PathWarnings } from "./path-warnings.ts";
-import { pushPullScale, runPeriodically } from "./periodic.ts";
-import { Prober } from "./probe.ts";
 import { ProbeHelper } from "./probe-helper.ts";
+import { Prober } from "./prober.ts";
 import { PushPull } from "./push-pull.ts";
+import { runPushPullRounds } from "./push-pull-rounds.ts";
 import { Rejoiner } from "./rejoin.ts";
-import { RoundRobin } from "./round-robin.ts";
-import { type Effect, MembershipState, type NodeRecord, type StateEvent } from "./state.ts";
+import { MembershipState } from "./state.ts";
+import { StateRunner } from "./state-runner.ts";
+import { Strangers } from "./strangers.ts";
 import { SuspicionTimers } from "./suspicion-timers.ts";
 import type { Transport } from "./transport.ts";
 import { checkMeta, maxMetaBytes } from "./wire-checks.ts";
@@ -66,10 +69,10 @@ export class GossipMember implements Member {
   readonly #joiner: Joiner;
   readonly #rejoiner: Rejoiner;
   readonly #warnings: PathWarnings;
-  readonly #gossipOrder: RoundRobin;
+  readonly #rounds: GossipRounds;
   readonly #events: EventHub;
+  readonly #runner: StateRunner;
   readonly #life = sharedAbortController();
-  readonly #gossiping: Promise<void>;
   /** Probing, full exchanges and rejoining: what a member does that has not left. */
   #activity: { readonly stop: AbortController; readonly prober: Prober; readonly ended: Promise<unknown> };
   #onLeaveSent: (() => void) | undefined;
@@ -95,16 +98,21 @@ export class GossipMember implements Member {
     this.#io = new PacketIo({ ...tuning, envelope }, { transport, random, queue: this.#queue, metrics: this.#metrics, clusterSize });
     this.#acks = new Acks(random);
     this.#warnings = new PathWarnings(deps);
-    this.#gossipOrder = new RoundRobin(random);
+    const node = (known: string) => this.#state.node(known);
+    this.#rounds = new GossipRounds(tuning, {
+      ...{ clock, random, node, queue: this.#queue },
+      send: (to, versions) => this.#io.send(to, [], versions),
+    });
     const source = () => this.#source();
     const send = this.#io.send.bind(this.#io);
-    this.#helper = new ProbeHelper(tuning, { clock, acks: this.#acks, source, send });
+    const streamPing = (to: NodeRecord, signal: AbortSignal) => this.#pushPull.ping(to.name, to, signal);
+    this.#helper = new ProbeHelper(tuning, { clock, acks: this.#acks, node, source, send, streamPing });
     this.#suspicions = new SuspicionTimers(
       { stallMs: tuning.probeTimeoutMs / 2, graceMs: tuning.probeIntervalMs },
       {
         clock,
         afterPoll: transport.afterPoll.bind(transport),
-        onExpired: (node, incarnation) => this.#apply({ type: "suspicionExpired", node, incarnation }),
+        onExpired: (suspect, incarnation) => this.#runner.apply({ type: "suspicionExpired", node: suspect, incarnation }),
       },
     );
     this.#pushPull = new PushPull(
@@ -115,23 +123,34 @@ export class GossipMember implements Member {
         localNodes: () => this.#state.nodes.map(toPushNodeState),
         source,
         pingNumber: () => this.#acks.number(),
-        merge: (nodes) => this.#apply({ type: "merge", nodes }),
+        merge: (nodes) => this.#runner.apply({ type: "merge", nodes }),
         onUserMessage: (payload) => this.#events.emit({ type: "message", payload }),
       },
     );
-    const succeed = (incarnation: number) => this.#apply({ type: "succeed", incarnation });
+    const succeed = (incarnation: number) => this.#runner.apply({ type: "succeed", incarnation });
     this.#joiner = new Joiner({ clock, random, transport, pushPull: this.#pushPull, own: () => this.#state.own, succeed });
     this.#rejoiner = this.#createRejoiner();
+    const strangers = new Strangers(
+      { intervalMs: tuning.probeIntervalMs, sameAddressMs: tuning.rejoinIntervalMs },
+      { clock, synchronize: (to) => this.#pushPull.synchronize(to, true, this.#life.signal).catch(() => {}) },
+    );
+    this.#runner = new StateRunner({
+      ...{ clock, state: this.#state, queue: this.#queue, suspicions: this.#suspicions, awareness: this.#awareness },
+      ...{ metrics: this.#metrics, events: this.#events, send },
+      onQueued: () => this.#rounds.wake(),
+      onEvent: (event) => this.#onEvent(event),
+      onUnknown: (address) => {
+        if (!this.#state.leaving) strangers.heard(address);
+      },
+      onForgotten: (record) => {
+        if (record.state === "dead") this.#rejoiner.remember(record);
+      },
+      onLeaveSent: () => this.#onLeaveSent?.(),
+    });
     transport.start({
       onPacket: (bytes, from) => this.#onPacket(bytes, from),
       onStream: (stream) => this.#pushPull.serve(stream, this.#life.signal),
     });
-    this.#gossiping = runPeriodically(
-      clock,
-      this.#life.signal,
-      () => tuning.gossipIntervalMs,
-      () => this.#gossip(),
-    );
     this.#activity = this.#startActivity();
   }
 
@@ -148,7 +167,7 @@ export class GossipMember implements Member {
     this.#life.signal.throwIfAborted();
     if (this.#state.leaving) {
       await this.#stopActivity();
-      this.#apply({ type: "rejoin" });
+      this.#runner.apply({ type: "rejoin" });
       this.#activity = this.#startActivity();
     }
     for (const address of addresses) this.#rejoiner.addSeed(address);
@@ -158,7 +177,7 @@ export class GossipMember implements Member {
 
   setMeta(meta: Uint8Array): void {
     checkMeta(meta);
-    this.#apply({ type: "setMeta", meta: Uint8Array.from(meta) });
+    this.#runner.apply({ type: "setMeta", meta: Uint8Array.from(meta) });
   }
 
   broadcast(payload: Uint8Array): void {
@@ -166,6 +185,7 @@ export class GossipMember implements Member {
       throw new CodedError("limit_exceeded", "a user message is longer than 512 bytes", { sizeBytes: payload.length });
     }
     this.#queue.queueUser(encodePacketMessage({ type: "user", payload }));
+    this.#rounds.wake();
   }
 
   async leave(signal: AbortSignal): Promise<void> {
@@ -174,7 +194,7 @@ export class GossipMember implements Member {
     const sent = new Promise<void>((resolve) => {
       this.#onLeaveSent = resolve;
     });
-    this.#apply({ type: "leave" });
+    this.#runner.apply({ type: "leave" });
     await this.#stopActivity();
     if (!hasPeers || this.#state.nameLost) return;
     const stopWaiting = sharedAbortController();
@@ -221,7 +241,9 @@ export class GossipMember implements Member {
     this.#life.abort(new CodedError("cancelled", "the gossip member is closed"));
     this.#helper[Symbol.dispose]();
     this.#suspicions[Symbol.dispose]();
-    await Promise.all([this.#stopActivity(), this.#gossiping, this.#deps.transport.close()]);
+    this.#runner[Symbol.dispose]();
+    this.#rounds[Symbol.dispose]();
+    await Promise.all([this.#stopActivity(), this.#deps.transport.close()]);
   }
 
   #createRejoiner(): Rejoiner {
@@ -242,36 +264,30 @@ export class GossipMember implements Member {
   }
 
   #startActivity() {
-    const { clock, random, transport } = this.#deps;
+    const { clock, random, transport, logger } = this.#deps;
     const stop = sharedAbortController();
+    const clusterSize = () => this.#state.size;
     const prober = new Prober(
-      { ...this.#tuning, name: this.name },
+      { ...this.#tuning, name: this.name, confirmations: this.#tuning.suspicionMultiplier - 2 },
       {
-        clock,
-        random,
-        acks: this.#acks,
-        awareness: this.#awareness,
-        metrics: this.#metrics,
-        nodes: () => this.#state.nodes,
+        ...{ clock, random, clusterSize, acks: this.#acks, awareness: this.#awareness, metrics: this.#metrics },
         node: (name) => this.#state.node(name),
+        sample: (count, accept) => this.#state.sample(random, count, accept),
         source: () => this.#source(),
         send: this.#io.send.bind(this.#io),
         streamPing: (node, signal) => this.#pushPull.ping(node.name, node, signal),
         afterPoll: transport.afterPoll.bind(transport),
-        onFailed: ({ name, incarnation }) => this.#apply({ type: "suspect", node: name, incarnation, from: this.name }),
+        onFailed: ({ name, incarnation }) => this.#runner.apply({ type: "suspect", node: name, incarnation, from: this.name }),
+        onRefused: ({ name, incarnation }) => this.#runner.apply({ type: "refused", node: name, incarnation }),
         onAnsweredOverStream: (node) => this.#warnings.overStreamOnly(node),
-        onRoundEnd: () => this.#apply({ type: "reap", olderThanMs: this.#tuning.gossipToTheDeadMs }),
+        onRoundEnd: () => this.#runner.apply({ type: "reap", olderThanMs: this.#tuning.gossipToTheDeadMs }),
       },
+      this.#state.nodes.map(({ name }) => name),
     );
-    const { pushPullIntervalMs } = this.#tuning;
-    let staggerMs = random.int(pushPullIntervalMs);
-    const nextPushPullMs = () => {
-      const delayMs = pushPullIntervalMs * pushPullScale(this.#state.size) + staggerMs;
-      staggerMs = 0;
-      return delayMs;
-    };
+    const peer = () => this.#state.sample(random, 1, ({ name, state }) => name !== this.name && state === "alive")[0];
+    const synchronize = (to: NodeRecord, signal: AbortSignal) => this.#pushPull.synchronize(to, false, signal);
     const ended = Promise.all([
-      runPeriodically(clock, stop.signal, nextPushPullMs, () => this.#pushPullRound(stop.signal)),
+      runPushPullRounds(this.#tuning.pushPullIntervalMs, { clock, random, logger, clusterSize, peer, synchronize }, stop.signal),
       this.#rejoiner.run(stop.signal),
     ]);
     return { stop, prober, ended };
@@ -283,35 +299,6 @@ export class GossipMember implements Member {
     await this.#activity.ended;
   }
 
-  async #pushPullRound(signal: AbortSignal): Promise<void> {
-    const peers = this.#state.nodes.filter(({ name, state }) => name !== this.name && state === "alive");
-    const peer = peers[peers.length === 0 ? 0 : this.#deps.random.int(peers.length)];
-    if (!peer) return;
-    try {
-      await this.#pushPull.synchronize(peer, false, signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      this.#deps.logger.debug("a full exchange of gossip failed", { peer: peer.name, error });
-    }
-  }
-
-  #gossip(): void {
-    if (this.#queue.size === 0) return;
-    const nowMs = this.#deps.clock.monotonic();
-    const { gossipNodes, gossipToTheDeadMs } = this.#tuning;
-    const isTarget = ({ name, state, changedAtMs }: NodeRecord) =>
-      name !== this.name && (state === "alive" || state === "suspect" || (state === "dead" && nowMs - changedAtMs <= gossipToTheDeadMs));
-    const names = new Set(this.#state.nodes.filter(isTarget).map(({ name }) => name));
-    // In turn, not at random: a message goes out only a few times, and each should reach another member.
-    for (let i = 0; i < gossipNodes; i++) {
-      const name = this.#gossipOrder.next(names, () => {});
-      const target = name === undefined ? undefined : this.#state.node(name);
-      if (!target) return;
-      names.delete(target.name);
-      this.#io.send(target, [], target.versions);
-    }
-  }
-
   #onPacket(bytes: Uint8Array, from: GossipAddress): void {
     if (this.#life.signal.aborted) return;
     for (const message of this.#io.open(bytes)) this.#onMessage(message, from);
@@ -320,6 +307,7 @@ export class GossipMember implements Member {
   #onMessage(message: PacketMessage, from: GossipAddress) {
     switch (message.type) {
       case "ping":
+        this.#onSource(message.source);
         if (message.node !== "" && message.node !== this.name) return this.#metrics.dropped.add(1, { reason: "wrong_node" });
         return this.#io.send(replyAddress(message.source, from), [{ type: "ack", seqNo: message.seqNo, payload: null }]);
       case "indirectPing":
@@ -327,45 +315,26 @@ export class GossipMember implements Member {
       case "ack":
         return this.#acks.ack(message.seqNo);
       case "nack":
-        return this.#acks.nack(message.seqNo);
+        return this.#acks.nack(message.seqNo, message.refused);
       case "user":
         return this.#events.emit({ type: "message", payload: message.payload });
       default:
-        return this.#apply(message);
+        return this.#runner.apply(message);
     }
   }
 
-  #apply(event: StateEvent): void {
-    if (this.#life.signal.aborted) return;
-    const effects = this.#state.apply(event, this.#deps.clock.monotonic());
-    for (const effect of effects) this.#perform(effect);
-    // Listeners come last: they see the new view and may call back.
-    for (const effect of effects) if (effect.kind === "event") this.#events.emit(effect.event);
+  /** Newcomers take their turn in probing and gossip; suspects of others may be probed next. */
+  #onEvent(event: MemberEvent): void {
+    if (event.type === "joined" && event.reason === "new") {
+      this.#activity.prober.add(event.member.name);
+      this.#rounds.add(event.member.name);
+    } else if (event.type === "suspected" && event.from !== this.name) this.#activity.prober.checkSuspect(event.member.name);
   }
 
-  #perform(effect: Effect) {
-    switch (effect.kind) {
-      case "broadcast": {
-        const { message } = effect;
-        const isOwnLeave = message.type === "dead" && message.node === this.name;
-        return this.#queue.queueSystem(message.node, encodePacketMessage(message), isOwnLeave ? () => this.#onLeaveSent?.() : undefined);
-      }
-      case "send":
-        return this.#io.send({ host: bytesToIp(effect.to.address) ?? "", port: effect.to.port }, [effect.message]);
-      case "armSuspicion":
-        return this.#suspicions.arm(effect.node, effect.incarnation, effect.delayMs);
-      case "disarmSuspicion":
-        return this.#suspicions.disarm(effect.node);
-      case "refuted":
-        this.#awareness.add(1);
-        return this.#metrics.refutations.add();
-      case "forgotten":
-        return effect.record.state === "dead" ? this.#rejoiner.remember(effect.record) : undefined;
-      case "dropped":
-        return this.#metrics.dropped.add(1, { reason: effect.reason });
-      case "event":
-        return;
-    }
+  /** A probe of a member that is alive here says nothing new. */
+  #onSource({ node, address, port }: Source): void {
+    if (node === "" || node === this.name || address.length === 0 || port === 0) return;
+    if (this.#state.node(node)?.state !== "alive") this.#runner.apply({ type: "heard", node, address, port });
   }
 
   #source(): Source {

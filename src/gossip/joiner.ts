@@ -86,7 +86,7 @@ export class Joiner {
     const host = bytesToIp(holder.address);
     if (host !== undefined && (state === "alive" || state === "suspect")) {
       using deadline = startDeadline(clock, holderTimeoutMs, signal);
-      if (await pushPull.ping(name, { host, port }, deadline.signal)) {
+      if ((await pushPull.ping(name, { host, port }, deadline.signal)) === "answered") {
         const address = formatAddress({ host: bytesToIp(own().address) ?? "", port: own().port });
         throw new CodedError("failed_precondition", "another live node uses this name", {
           name,

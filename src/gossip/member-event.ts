@@ -11,6 +11,12 @@ export interface MemberRecord {
   readonly incarnation: number;
 }
 
+/**
+ * Why a member is held for dead: it did not refute the suspicion in time (`timeout`), another member says so (`declared`),
+ * or two members' streams to its port were refused (`refused`).
+ */
+export type FailureReason = "timeout" | "declared" | "refused";
+
 /** A change of the membership, in the order in which this member learned of it. */
 export type MemberEvent =
   /** A node is a member now: `new`, or `returned` after it had failed or left. */
@@ -19,8 +25,8 @@ export type MemberEvent =
   | { readonly type: "updated"; readonly member: MemberRecord; readonly from: string; readonly reason: "meta" | "address" | "refuted" }
   /** A member does not answer `from`; it has time to refute. */
   | { readonly type: "suspected"; readonly member: MemberRecord; readonly from: string; readonly reason: "unreachable" }
-  /** A suspect did not refute in time, here or at `from`. */
-  | { readonly type: "failed"; readonly member: MemberRecord; readonly from: string; readonly reason: "timeout" | "declared" }
+  /** A suspect did not refute in time, here or at `from`, or nothing listens at its port any more. */
+  | { readonly type: "failed"; readonly member: MemberRecord; readonly from: string; readonly reason: FailureReason }
   /** A member said that it leaves. */
   | { readonly type: "left"; readonly member: MemberRecord; readonly from: string; readonly reason: "leave" }
   /** Two live nodes use one name. `member` is the one that all keep, `other` the address of the other. */

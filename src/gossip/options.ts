@@ -6,6 +6,10 @@ export interface GossipTuning {
   readonly probeTimeoutMs: number;
   /** Members that are asked to probe one that does not answer. lan 3, wan 3, local 1. */
   readonly indirectChecks: number;
+  /** Ping members over a stream as well when they do not answer datagrams. true. */
+  readonly streamProbes: boolean;
+  /** Hold a member for dead without a time of suspicion when its port refuses streams of two members. true. Needs {@link streamProbes}. */
+  readonly crashProof: boolean;
   /** Suspicion lasts at least this many probe intervals (more in large clusters). lan 4, wan 6, local 3. */
   readonly suspicionMultiplier: number;
   /** Without confirmations it lasts this many times longer. 6. */
@@ -40,6 +44,8 @@ const lan: GossipTuning = {
   probeIntervalMs: 1000,
   probeTimeoutMs: 500,
   indirectChecks: 3,
+  streamProbes: true,
+  crashProof: true,
   suspicionMultiplier: 4,
   suspicionMaxMultiplier: 6,
   awarenessMaxMultiplier: 8,

@@ -1,18 +1,20 @@
 import type { Clock, Random } from "../base/index.ts";
-import { sharedAbortController, shuffle } from "../base/index.ts";
+import { sharedAbortController } from "../base/index.ts";
 import type { Acks } from "./acks.ts";
 import type { GossipAddress } from "./address.ts";
 import type { Awareness } from "./awareness.ts";
-import type { PacketMessage, Source } from "./codec/message.ts";
+import type { IndirectPingMessage, PacketMessage, Source } from "./codec/message.ts";
 import type { GossipMetrics } from "./gossip-metrics.ts";
-import { RoundRobin } from "./round-robin.ts";
-import type { NodeRecord } from "./state.ts";
+import type { NodeRecord } from "./node-record.ts";
+import type { StreamAnswer } from "./push-pull.ts";
 
 export interface ProbeOptions {
   readonly name: string;
   readonly probeIntervalMs: number;
   readonly probeTimeoutMs: number;
   readonly indirectChecks: number;
+  readonly streamProbes: boolean;
+  readonly crashProof: boolean;
 }
 
 export interface ProbeDeps {
@@ -21,16 +23,17 @@ export interface ProbeDeps {
   readonly acks: Acks;
   readonly awareness: Awareness;
   readonly metrics: GossipMetrics;
-  readonly nodes: () => readonly NodeRecord[];
-  readonly node: (name: string) => NodeRecord | undefined;
+  /** Up to `count` different nodes at random, of those that are accepted. */
+  readonly sample: (count: number, accept: (node: NodeRecord) => boolean) => readonly NodeRecord[];
   readonly source: () => Source;
   readonly send: (to: GossipAddress, messages: readonly PacketMessage[], versions?: Uint8Array) => void;
-  /** True if the node answers over a stream before the signal aborts. Never rejects. */
-  readonly streamPing: (node: NodeRecord, signal: AbortSignal) => Promise<boolean>;
+  /** Pings the node over a stream until the signal aborts. Never rejects. */
+  readonly streamPing: (node: NodeRecord, signal: AbortSignal) => Promise<StreamAnswer>;
   readonly afterPoll: (fn: () => void) => void;
   readonly onFailed: (node: NodeRecord) => void;
+  /** The node's port refused streams of this member and of another. */
+  readonly onRefused: (node: NodeRecord) => void;
   readonly onAnsweredOverStream: (node: NodeRecord) => void;
-  readonly onRoundEnd: () => void;
 }
 
 /** A peer with this protocol version answers an indirect probe that fails. */
@@ -38,72 +41,23 @@ const nackVersion = 4;
 /** A peer with this protocol version answers pings over streams. */
 const streamPingVersion = 3;
 
-/** Probes one member after the other: directly, then through others and over a stream. One probe runs at a time. */
-export class Prober implements Disposable {
-  readonly #options: ProbeOptions;
-  readonly #deps: ProbeDeps;
-  readonly #order: RoundRobin;
-  #timer: Disposable | undefined;
-  #probe: Probe | undefined;
-
-  constructor(options: ProbeOptions, deps: ProbeDeps) {
-    this.#options = options;
-    this.#deps = deps;
-    this.#order = new RoundRobin(deps.random);
-    this.#schedule(deps.random.int(options.probeIntervalMs));
-  }
-
-  [Symbol.dispose](): void {
-    this.#timer?.[Symbol.dispose]();
-    this.#probe?.[Symbol.dispose]();
-  }
-
-  #schedule(delayMs: number): void {
-    const dueMs = this.#deps.clock.monotonic() + delayMs;
-    this.#timer = this.#deps.clock.timer(delayMs, () => {
-      // A late timer means that this process stood still, and so may its judgement be.
-      if (this.#deps.clock.monotonic() - dueMs > this.#options.probeTimeoutMs) this.#deps.awareness.add(1);
-      this.#tick();
-    });
-  }
-
-  #tick() {
-    const startedMs = this.#deps.clock.monotonic();
-    const next = () => {
-      this.#probe = undefined;
-      this.#schedule(Math.max(0, startedMs + this.#options.probeIntervalMs - this.#deps.clock.monotonic()));
-    };
-    const names = new Set(
-      this.#deps
-        .nodes()
-        .filter((node) => isProbed(node, this.#options.name))
-        .map((node) => node.name),
-    );
-    const name = this.#order.next(names, this.#deps.onRoundEnd);
-    const target = name === undefined ? undefined : this.#deps.node(name);
-    if (!target || !isProbed(target, this.#options.name)) return next();
-    this.#probe = new Probe(target, this.#options, this.#deps, next);
-  }
-}
-
-function isProbed(node: NodeRecord, self: string): boolean {
-  return node.name !== self && (node.state === "alive" || node.state === "suspect");
-}
-
-class Probe implements Disposable {
+/** One probe of one member: directly, then through others and over a stream. */
+export class Probe implements Disposable {
   readonly #target: NodeRecord;
   readonly #options: ProbeOptions;
   readonly #deps: ProbeDeps;
   readonly #onEnd: () => void;
-  readonly #seqNo: number;
-  readonly #stream = sharedAbortController();
+  readonly #seqNos: number[] = [];
   readonly #startedMs: number;
   readonly #intervalMs: number;
+  #stream: AbortController | undefined;
   #timers: Disposable[] = [];
   #ended = false;
-  #answeredOverStream = false;
+  #streamAnswer: StreamAnswer = "silent";
+  #helpers: readonly NodeRecord[] = [];
   #nacksExpected = 0;
   #nacks = 0;
+  #proofsAwaited = 0;
 
   constructor(target: NodeRecord, options: ProbeOptions, deps: ProbeDeps, onEnd: () => void) {
     this.#target = target;
@@ -112,40 +66,79 @@ class Probe implements Disposable {
     this.#onEnd = onEnd;
     this.#startedMs = deps.clock.monotonic();
     this.#intervalMs = deps.awareness.scale(options.probeIntervalMs);
-    this.#seqNo = deps.acks.expect({ onAck: () => this.#succeed("direct"), onNack: () => this.#nacks++ });
-    const ping: PacketMessage = { type: "ping", seqNo: this.#seqNo, node: target.name, source: deps.source() };
+    const seqNo = this.#expect(() => this.#onNack());
+    const ping: PacketMessage = { type: "ping", seqNo, node: target.name, source: deps.source() };
     const { name: node, incarnation } = target;
     // A suspect hears at once what it has to refute.
     const messages: PacketMessage[] =
       target.state === "suspect" ? [ping, { type: "suspect", node, incarnation, from: options.name }] : [ping];
-    deps.send(target, messages, target.versions);
     this.#timers.push(
-      deps.clock.timer(options.probeTimeoutMs, () => this.#askOthers()),
+      deps.clock.timer(options.probeTimeoutMs, () => this.#askOthers(seqNo)),
       deps.clock.timer(this.#intervalMs, () => this.#expire(this.#startedMs + this.#intervalMs, false)),
     );
+    deps.send(target, messages, target.versions);
   }
 
   [Symbol.dispose](): void {
     this.#ended = true;
-    this.#stream.abort();
-    this.#deps.acks.forget(this.#seqNo);
+    this.#stream?.abort();
+    for (const seqNo of this.#seqNos) this.#deps.acks.forget(seqNo);
     for (const timer of this.#timers) timer[Symbol.dispose]();
   }
 
-  #askOthers(): void {
-    const { nodes, random, send, source, streamPing } = this.#deps;
+  #expect(onNack: (refused: boolean) => void): number {
+    const seqNo = this.#deps.acks.expect({ onAck: () => this.#succeed("direct"), onNack });
+    this.#seqNos.push(seqNo);
+    return seqNo;
+  }
+
+  #askOthers(seqNo: number): void {
     const target = this.#target;
-    const helpers = nodes().filter(({ name, state }) => state === "alive" && name !== target.name && name !== this.#options.name);
-    for (const helper of shuffle(random, helpers).slice(0, this.#options.indirectChecks)) {
+    const { streamProbes, indirectChecks, name: self } = this.#options;
+    this.#helpers = this.#deps.sample(indirectChecks, ({ name, state }) => state === "alive" && name !== target.name && name !== self);
+    for (const helper of this.#helpers) {
       const nack = (helper.versions[1] ?? 0) >= nackVersion;
       if (nack) this.#nacksExpected++;
-      const { address, port, name: node } = target;
-      send(helper, [{ type: "indirectPing", seqNo: this.#seqNo, target: address, port, node, nack, source: source() }], helper.versions);
+      this.#ask(helper, seqNo, { nack });
     }
-    if ((target.versions[1] ?? 0) < streamPingVersion) return;
-    void streamPing(target, this.#stream.signal).then((answered) => {
-      this.#answeredOverStream = answered;
+    if (!streamProbes || (target.versions[1] ?? 0) < streamPingVersion) return;
+    this.#stream = sharedAbortController();
+    void this.#deps.streamPing(target, this.#stream.signal).then((answer) => this.#onStreamAnswer(answer));
+  }
+
+  #ask(helper: NodeRecord, seqNo: number, kind: Pick<IndirectPingMessage, "nack" | "stream">): void {
+    const { address, port, name: node } = this.#target;
+    const request: PacketMessage = { type: "indirectPing", seqNo, target: address, port, node, source: this.#deps.source(), ...kind };
+    this.#deps.send(helper, [request], helper.versions);
+  }
+
+  #onStreamAnswer(answer: StreamAnswer) {
+    this.#streamAnswer = answer;
+    if (this.#ended || answer !== "refused") return;
+    if (this.#options.crashProof) this.#askForProof();
+    this.#concludeEarly();
+  }
+
+  /** One refusal may be a matter of this path alone: with that of another member nothing is left to wait for. */
+  #askForProof(): void {
+    const seqNo = this.#expect((refused) => {
+      this.#proofsAwaited--;
+      if (refused) this.#concludeRefused();
+      else this.#concludeEarly();
     });
+    this.#proofsAwaited = this.#helpers.length;
+    for (const helper of this.#helpers) this.#ask(helper, seqNo, { nack: true, stream: true });
+  }
+
+  #onNack(): void {
+    this.#nacks++;
+    this.#concludeEarly();
+  }
+
+  /** Nobody reaches the target and nothing listens there: the rest of the interval can bring no answer. */
+  #concludeEarly(): void {
+    const isOver = this.#helpers.length > 0 && this.#nacks >= this.#helpers.length && this.#proofsAwaited <= 0;
+    if (!this.#ended && this.#streamAnswer === "refused" && isOver) this.#conclude();
   }
 
   /** The time is over. What has arrived but not been read yet still counts, and a stall of this process is no proof. */
@@ -162,12 +155,19 @@ class Probe implements Disposable {
   }
 
   #conclude() {
-    if (this.#answeredOverStream) return this.#succeed("stream");
+    if (this.#streamAnswer === "answered") return this.#succeed("stream");
     // Helpers that are silent as well speak against this node, not against the target.
     this.#deps.awareness.add(this.#nacksExpected > 0 ? this.#nacksExpected - this.#nacks : 1);
     this.#deps.metrics.probes.add(1, { result: "failed" });
     this.#end();
     this.#deps.onFailed(this.#target);
+  }
+
+  #concludeRefused(): void {
+    if (this.#ended) return;
+    this.#deps.metrics.probes.add(1, { result: "refused" });
+    this.#end();
+    this.#deps.onRefused(this.#target);
   }
 
   #succeed(how: "direct" | "stream"): void {

@@ -1,7 +1,7 @@
 import type { Clock, Random } from "../base/index.ts";
 import { formatAddress, type GossipAddress } from "./address.ts";
+import type { NodeRecord } from "./node-record.ts";
 import { runPeriodically } from "./periodic.ts";
-import type { NodeRecord } from "./state.ts";
 
 export interface RejoinOptions {
   readonly rejoinIntervalMs: number;

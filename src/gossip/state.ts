@@ -1,8 +1,13 @@
+import type { Random } from "../base/index.ts";
 import { bytesToIp, compareAddresses, formatAddress } from "./address.ts";
 import { aliveOf, beats, sameClaim } from "./claims.ts";
 import type { AliveMessage, DeadMessage, NodeState, PushNodeState, SuspectMessage } from "./codec/message.ts";
-import type { MemberEvent, MemberRecord } from "./member-event.ts";
-import { remainingSuspicionMs, type SuspicionBounds, suspicionBounds } from "./suspicion.ts";
+import type { FailureReason } from "./member-event.ts";
+import type { NodeRecord } from "./node-record.ts";
+import { NodeTable } from "./node-table.ts";
+import type { Claim, Effect, StateEvent } from "./state-event.ts";
+import { suspicionBounds } from "./suspicion.ts";
+import { Suspicions } from "./suspicions.ts";
 import { checkAccusation, checkIncarnation, checkNode, maxIncarnation, normalVersions, ownVersions } from "./wire-checks.ts";
 
 export interface StateOptions {
@@ -17,43 +22,6 @@ export interface StateOptions {
   readonly acceptMeta: (name: string, meta: Uint8Array) => boolean;
 }
 
-/** What is known of one node. Replaced, never changed. */
-export interface NodeRecord extends MemberRecord {
-  readonly address: Uint8Array;
-  readonly versions: Uint8Array;
-  readonly changedAtMs: number;
-}
-
-interface Suspicion {
-  readonly bounds: SuspicionBounds;
-  readonly startedAtMs: number;
-  readonly originator: string;
-  readonly confirmedBy: Set<string>;
-}
-
-type Claim = AliveMessage | SuspectMessage | DeadMessage;
-
-export type StateEvent =
-  | Claim
-  | { readonly type: "merge"; readonly nodes: readonly PushNodeState[] }
-  | { readonly type: "suspicionExpired"; readonly node: string; readonly incarnation: number }
-  | { readonly type: "setMeta"; readonly meta: Uint8Array }
-  /** The name's earlier life had this incarnation and does not answer any more. */
-  | { readonly type: "succeed"; readonly incarnation: number }
-  | { readonly type: "leave" }
-  | { readonly type: "rejoin" }
-  | { readonly type: "reap"; readonly olderThanMs: number };
-
-export type Effect =
-  | { readonly kind: "broadcast"; readonly message: Claim }
-  | { readonly kind: "send"; readonly to: { readonly address: Uint8Array; readonly port: number }; readonly message: Claim }
-  | { readonly kind: "event"; readonly event: MemberEvent }
-  | { readonly kind: "armSuspicion"; readonly node: string; readonly incarnation: number; readonly delayMs: number }
-  | { readonly kind: "disarmSuspicion"; readonly node: string }
-  | { readonly kind: "refuted" }
-  | { readonly kind: "forgotten"; readonly record: NodeRecord }
-  | { readonly kind: "dropped"; readonly reason: "invalid" | "cluster" | "full" };
-
 /** Nodes that the view holds; who comes after them is not taken. */
 const maxNodes = 16_384;
 /** Answers to stale claims about one node, at most one in this time. */
@@ -66,14 +34,13 @@ const firstIncarnation = 1;
  */
 export class MembershipState {
   readonly #options: StateOptions;
-  readonly #nodes = new Map<string, NodeRecord>();
-  readonly #suspicions = new Map<string, Suspicion>();
+  readonly #nodes = new NodeTable();
+  readonly #suspicions = new Suspicions();
   readonly #answeredAtMs = new Map<string, number>();
   #own: AliveMessage;
   #leaving = false;
   /** Another node has the name; this one is silent about it. */
   #nameLost = false;
-  #snapshot: readonly NodeRecord[] | undefined;
   #effects: Effect[] = [];
   #nowMs = 0;
 
@@ -87,8 +54,7 @@ export class MembershipState {
 
   /** All nodes sorted by name, this one and the unforgotten dead included. The same array until something changes. */
   get nodes(): readonly NodeRecord[] {
-    this.#snapshot ??= [...this.#nodes.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
-    return this.#snapshot;
+    return this.#nodes.snapshot;
   }
 
   /** How many nodes are known. */
@@ -113,6 +79,11 @@ export class MembershipState {
     return this.#nodes.get(name);
   }
 
+  /** Up to `count` different nodes at random, of those that are accepted. */
+  sample(random: Random, count: number, accept: (record: NodeRecord) => boolean): NodeRecord[] {
+    return this.#nodes.sample(random, count, accept);
+  }
+
   /** Applies one event at `nowMs` (monotonic). */
   apply(event: StateEvent, nowMs: number): Effect[] {
     this.#nowMs = nowMs;
@@ -129,12 +100,16 @@ export class MembershipState {
         return this.#suspect(event, event.from);
       case "dead":
         return this.#dead(event);
+      case "heard":
+        return this.#heard(event);
       case "merge":
         return event.nodes.forEach((node) => {
           this.#mergeNode(node);
         });
       case "suspicionExpired":
         return this.#suspicionExpired(event.node, event.incarnation);
+      case "refused":
+        return this.#refused(event.node, event.incarnation);
       case "setMeta":
         return this.#setMeta(event.meta);
       case "succeed":
@@ -158,6 +133,13 @@ export class MembershipState {
       // A peer's "dead" is hearsay: the node gets the time to refute.
       this.#suspect({ type: "suspect", incarnation, node: name, from: this.#options.name }, this.#options.name);
     }
+  }
+
+  /** Who is not taken for a member hears why; of who is not known at all more is asked for. */
+  #heard({ node, address, port }: Extract<StateEvent, { type: "heard" }>): void {
+    const known = this.#nodes.get(node);
+    if (!known) this.#effects.push({ kind: "unknown", address, port });
+    else if (known.state !== "alive" && compareAddresses(known, { address, port }) === 0) this.#accuse(known, known);
   }
 
   #alive(received: AliveMessage) {
@@ -224,31 +206,28 @@ export class MembershipState {
       if (!this.#leaving && !this.#nameLost) this.#refute(message.incarnation);
       return;
     }
-    const suspicion = this.#suspicions.get(message.node);
-    if (suspicion) return this.#confirm(message, known, suspicion);
+    if (this.#suspicions.has(message.node)) return this.#confirm(message, known);
     if (known.state !== "alive") return;
     const bounds = suspicionBounds(this.#nodes.size, this.#options);
-    this.#suspicions.set(known.name, { bounds, startedAtMs: this.#nowMs, originator: from, confirmedBy: new Set() });
+    const delayMs = this.#suspicions.start(known.name, bounds, from, this.#nowMs);
     this.#effects.push({ kind: "broadcast", message });
     const record = this.#change(known, { state: "suspect", incarnation: message.incarnation });
     this.#effects.push({ kind: "event", event: { type: "suspected", member: record, from, reason: "unreachable" } });
-    this.#arm(record, bounds, 0, 0);
+    this.#arm(record, delayMs);
   }
 
-  #confirm(message: SuspectMessage, known: NodeRecord, suspicion: Suspicion): void {
-    const { bounds, confirmedBy, originator, startedAtMs } = suspicion;
-    if (message.from === originator || confirmedBy.has(message.from) || confirmedBy.size >= bounds.confirmations) return;
-    confirmedBy.add(message.from);
+  #confirm(message: SuspectMessage, known: NodeRecord): void {
+    const delayMs = this.#suspicions.confirm(known.name, message.from, this.#nowMs);
+    if (delayMs === undefined) return;
     this.#effects.push({ kind: "broadcast", message });
-    this.#arm(known, bounds, confirmedBy.size, this.#nowMs - startedAtMs);
+    this.#arm(known, delayMs);
   }
 
-  #arm(record: NodeRecord, bounds: SuspicionBounds, confirmed: number, elapsedMs: number): void {
-    const delayMs = Math.max(0, remainingSuspicionMs(bounds, confirmed, elapsedMs));
-    this.#effects.push({ kind: "armSuspicion", node: record.name, incarnation: record.incarnation, delayMs });
+  #arm({ name, incarnation }: NodeRecord, delayMs: number): void {
+    this.#effects.push({ kind: "armSuspicion", node: name, incarnation, delayMs });
   }
 
-  #dead(message: DeadMessage) {
+  #dead(message: DeadMessage, reason?: FailureReason) {
     const known = this.#nodes.get(message.node);
     if (!known || message.incarnation < known.incarnation) return;
     if (!checkAccusation(message, known)) return this.#drop("invalid");
@@ -265,8 +244,8 @@ export class MembershipState {
       this.#effects.push({ kind: "event", event: { type: "left", member, from, reason: "leave" } });
     } else {
       const member = this.#change(known, { state: "dead", incarnation });
-      const reason = from === this.#options.name ? "timeout" : "declared";
-      this.#effects.push({ kind: "event", event: { type: "failed", member, from, reason } });
+      const why = reason ?? (from === this.#options.name ? "timeout" : "declared");
+      this.#effects.push({ kind: "event", event: { type: "failed", member, from, reason: why } });
     }
   }
 
@@ -274,6 +253,12 @@ export class MembershipState {
     const known = this.#nodes.get(node);
     if (known?.state !== "suspect" || known.incarnation !== incarnation || !this.#suspicions.has(node)) return;
     this.#dead({ type: "dead", node, incarnation, from: this.#options.name });
+  }
+
+  #refused(node: string, incarnation: number): void {
+    const from = this.#options.name;
+    this.#suspect({ type: "suspect", node, incarnation, from }, from);
+    this.#dead({ type: "dead", node, incarnation, from }, "refused");
   }
 
   /** Says something newer about this node than anyone can have heard. */
@@ -312,12 +297,11 @@ export class MembershipState {
   }
 
   #reap(olderThanMs: number): void {
-    for (const record of [...this.#nodes.values()]) {
+    for (const record of this.#nodes.snapshot) {
       const gone = record.state === "dead" || record.state === "left";
       if (!gone || record.name === this.#options.name || this.#nowMs - record.changedAtMs < olderThanMs) continue;
       this.#nodes.delete(record.name);
       this.#answeredAtMs.delete(record.name);
-      this.#snapshot = undefined;
       this.#effects.push({ kind: "forgotten", record });
     }
   }
@@ -344,7 +328,7 @@ export class MembershipState {
   }
 
   /** Tells a node what it is accused of: its claim is older than the accusation, so it cannot have heard of it. */
-  #accuse(known: NodeRecord, to: AliveMessage): void {
+  #accuse(known: NodeRecord, to: { readonly address: Uint8Array; readonly port: number }): void {
     if (!this.#mayAnswer(known.name)) return;
     const { name, incarnation, state } = known;
     const message: Claim =
@@ -362,7 +346,7 @@ export class MembershipState {
   }
 
   #disarm(name: string): void {
-    if (this.#suspicions.delete(name)) this.#effects.push({ kind: "disarmSuspicion", node: name });
+    if (this.#suspicions.end(name)) this.#effects.push({ kind: "disarmSuspicion", node: name });
   }
 
   #drop(reason: "invalid" | "cluster" | "full"): void {
@@ -384,8 +368,7 @@ export class MembershipState {
   }
 
   #put(record: NodeRecord): NodeRecord {
-    this.#nodes.set(record.name, record);
-    this.#snapshot = undefined;
+    this.#nodes.put(record);
     return record;
   }
 }

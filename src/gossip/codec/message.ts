@@ -39,6 +39,8 @@ export interface IndirectPingMessage {
   readonly node: string;
   /** The asker understands a negative answer. */
   readonly nack: boolean;
+  /** The asker wants a stream to be tried as well, and to hear whether it was refused. Not known to memberlist, which ignores it. */
+  readonly stream?: boolean;
   readonly source: Source;
 }
 
@@ -51,6 +53,8 @@ export interface AckMessage {
 export interface NackMessage {
   readonly type: "nack";
   readonly seqNo: number;
+  /** The node's host refused a stream to its port. Not known to memberlist, which ignores it. */
+  readonly refused?: boolean;
 }
 
 export interface SuspectMessage {

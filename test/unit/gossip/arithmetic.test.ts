@@ -1,6 +1,9 @@
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import { Awareness } from "../../../src/gossip/awareness.ts";
 import { BroadcastQueue, retransmitLimit } from "../../../src/gossip/broadcast-queue.ts";
+import type { NodeRecord } from "../../../src/gossip/node-record.ts";
+import { NodeTable } from "../../../src/gossip/node-table.ts";
 import { pushPullScale } from "../../../src/gossip/periodic.ts";
 import { RoundRobin } from "../../../src/gossip/round-robin.ts";
 import { remainingSuspicionMs, suspicionBounds } from "../../../src/gossip/suspicion.ts";
@@ -40,6 +43,11 @@ test.each([
   [3, 0, 0],
   [3, 1, 3],
   [3, 99, 6],
+  [4, 5, 4],
+  [4, 7, 6],
+  [4, 9, 8],
+  [4, 10, 8],
+  [4, 100, 12],
 ])("a retransmit multiplier of %i with %i nodes means %i transmissions", (multiplier, nodes, limit) => {
   expect(retransmitLimit(multiplier, nodes)).toBe(limit);
 });
@@ -56,6 +64,11 @@ test("awareness stays between healthy and its limit", () => {
   expect([awareness.score, awareness.scale(1000)]).toEqual([7, 8000]);
 });
 
+const none = new Uint8Array();
+const recordOf = (name: string, state: NodeRecord["state"]): NodeRecord => ({
+  ...{ name, state, host: "10.0.0.1", port: 1, meta: none, incarnation: 1, address: none, versions: none, changedAtMs: 0 },
+});
+
 const text = (messages: Uint8Array[]) => messages.map((message) => Buffer.from(message).toString());
 
 test("each message goes out a limited number of times, the least sent first, then the largest, then the newest", () => {
@@ -63,19 +76,19 @@ test("each message goes out a limited number of times, the least sent first, the
   queue.queueSystem("a", Buffer.from("a1"));
   queue.queueSystem("b", Buffer.from("b-long"));
   queue.queueSystem("c", Buffer.from("c1"));
-  expect(text(queue.take(12, 5))).toEqual(["b-long", "c1"]);
-  expect(text(queue.take(4, 5))).toEqual(["a1"]);
-  expect(text(queue.take(100, 5))).toEqual(["b-long", "c1", "a1"]);
+  expect(text(queue.take(12, 1))).toEqual(["b-long", "c1"]);
+  expect(text(queue.take(4, 1))).toEqual(["a1"]);
+  expect(text(queue.take(100, 1))).toEqual(["b-long", "c1", "a1"]);
   expect(queue.size).toBe(0);
 });
 
 test("a newer message about one node replaces the older, whose sender hears of it", () => {
   const queue = new BroadcastQueue({ retransmitMultiplier: 1, maxEntries: 100 });
   const finished: string[] = [];
-  queue.queueSystem("a", Buffer.from("old"), () => finished.push("old"));
-  queue.queueSystem("a", Buffer.from("new"), () => finished.push("new"));
+  queue.queueSystem("a", Buffer.from("old"), { onFinished: () => finished.push("old") });
+  queue.queueSystem("a", Buffer.from("new"), { onFinished: () => finished.push("new") });
   expect(finished).toEqual(["old"]);
-  expect(text(queue.take(100, 5))).toEqual(["new"]);
+  expect(text(queue.take(100, 1))).toEqual(["new"]);
   expect(finished).toEqual(["old", "new"]);
 });
 
@@ -83,7 +96,7 @@ test("user messages get a share of each packet however much membership news ther
   const queue = new BroadcastQueue({ retransmitMultiplier: 1, maxEntries: 1000 });
   for (let i = 0; i < 100; i++) queue.queueSystem(`n${i}`, Buffer.from(`system-${i % 10}`));
   for (let i = 0; i < 100; i++) queue.queueUser(Buffer.from(`user---${i % 10}`));
-  const packet = text(queue.take(200, 5));
+  const packet = text(queue.take(200, 1));
   expect(packet.filter((message) => message.startsWith("user"))).toHaveLength(5);
   expect(packet).toHaveLength(20);
 });
@@ -91,22 +104,93 @@ test("user messages get a share of each packet however much membership news ther
 test("the queue is bounded; the most transmitted message makes room", () => {
   const queue = new BroadcastQueue({ retransmitMultiplier: 9, maxEntries: 3 });
   queue.queueSystem("old", Buffer.from("old"));
-  queue.take(100, 5);
+  queue.take(100, 1);
   for (const key of ["a", "b", "c"]) queue.queueSystem(key, Buffer.from(key));
-  expect(text(queue.take(100, 5)).sort()).toEqual(["a", "b", "c"]);
+  expect(text(queue.take(100, 1)).sort()).toEqual(["a", "b", "c"]);
 });
 
-test("a round robin visits everyone once a round, newcomers too, and leaves out who is gone", () => {
+test("what is urgent goes out first, however much waits", () => {
+  const queue = new BroadcastQueue({ retransmitMultiplier: 1, maxEntries: 1000 });
+  for (let i = 0; i < 100; i++) queue.queueSystem(`n${i}`, Buffer.from(`a long system message ${i}`));
+  for (let i = 0; i < 100; i++) queue.queueUser(Buffer.from(`a user message ${i}`));
+  queue.queueSystem("self", Buffer.from("bye"), { urgent: true });
+  expect(text(queue.take(30, 1))[0]).toBe("bye");
+});
+
+test("the queue is exact for any mix of messages: each goes out as often as it should and no packet is too full", () => {
+  const message = fc.record({
+    key: fc.nat(9),
+    sizeBytes: fc.integer({ min: 1, max: 60 }),
+    kind: fc.constantFrom("system", "user", "take"),
+  });
+  fc.assert(
+    fc.property(fc.array(message, { maxLength: 60 }), (steps) => {
+      const queue = new BroadcastQueue({ retransmitMultiplier: 2, maxEntries: 100 });
+      const current = new Map<string, number>();
+      const sent = new Map<string, number>();
+      let id = 0;
+      const take = () => {
+        const packet = text(queue.take(100, 1));
+        expect(packet.reduce((sum, { length }) => sum + length + 2, 0)).toBeLessThanOrEqual(100);
+        expect(new Set(packet).size).toBe(packet.length);
+        for (const each of packet) sent.set(each.slice(0, 4), (sent.get(each.slice(0, 4)) ?? 0) + 1);
+      };
+      for (const { key, sizeBytes, kind } of steps) {
+        if (kind === "take") take();
+        else {
+          const name = String(id++).padStart(4, "0");
+          if (kind === "user") queue.queueUser(Buffer.from(name.padEnd(sizeBytes + 3, "u")));
+          else queue.queueSystem(`n${key}`, Buffer.from(name.padEnd(sizeBytes + 3, "s")));
+          current.set(kind === "user" ? name : `n${key}`, Number(name));
+        }
+      }
+      while (queue.size > 0) take();
+      for (const name of current.values()) expect(sent.get(String(name).padStart(4, "0"))).toBe(2);
+      for (const count of sent.values()) expect(count).toBeLessThanOrEqual(2);
+    }),
+  );
+});
+
+test("a round robin visits everyone once a round, newcomers too, passes over who is not wanted, and forgets who is gone", () => {
   const order = new RoundRobin(simRandom(3));
   const names = new Set(["a", "b", "c", "d"]);
+  const passed = new Set<string>();
+  for (const name of [...names, "a"]) order.add(name);
   let rounds = 0;
-  const next = () => order.next(names, () => rounds++);
-  const first = Array.from({ length: 4 }, next);
-  expect(first.sort()).toEqual(["a", "b", "c", "d"]);
+  const turn = (name: string) => (!names.has(name) ? "forget" : passed.has(name) ? "pass" : "take");
+  const next = () => order.next(turn, () => rounds++);
+  const take = (count: number) => Array.from({ length: count }, next).sort();
+  expect(take(4)).toEqual(["a", "b", "c", "d"]);
   names.delete("b");
-  expect(Array.from({ length: 3 }, next).sort()).toEqual(["a", "c", "d"]);
-  names.add("e");
-  expect(new Set(Array.from({ length: 8 }, next))).toEqual(names);
-  expect(order.next(new Set(), () => {})).toBeUndefined();
+  expect(take(3)).toEqual(["a", "c", "d"]);
+  passed.add("c");
+  expect(new Set(take(4))).toEqual(new Set(["a", "d"]));
+  passed.clear();
+  for (const name of ["b", "e"]) {
+    names.add(name);
+    order.add(name);
+  }
+  expect(new Set(take(10))).toEqual(names);
+  names.clear();
+  expect(next()).toBeUndefined();
   expect(rounds).toBeGreaterThan(1);
+});
+
+test("a sample of a node table has distinct nodes, only such as are accepted, and all of them when it may", () => {
+  const table = new NodeTable();
+  for (let i = 0; i < 50; i++) table.put(recordOf(`n${i % 40}`, i % 3 === 0 ? "dead" : "alive"));
+  const isAlive = ({ state }: NodeRecord) => state === "alive";
+  const alive = table.snapshot.filter(isAlive);
+  expect(table.snapshot.map(({ name }) => name)).toEqual(Array.from({ length: 40 }, (_, i) => `n${i}`).sort());
+  expect(new Set(table.sample(simRandom(1), 1000, isAlive))).toEqual(new Set(alive));
+  const seen = new Set<string>();
+  for (let seed = 0; seed < 200; seed++) {
+    const some = table.sample(simRandom(seed), 3, isAlive);
+    expect(new Set(some).size).toBe(3);
+    for (const node of some) seen.add(`${node.name} ${node.state}`);
+  }
+  expect(seen).toEqual(new Set(alive.map(({ name }) => `${name} alive`)));
+  table.delete("n7");
+  expect(table.get("n7")).toBeUndefined();
+  expect(table.snapshot).toHaveLength(39);
 });

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { AliveMessage, DeadMessage, NodeState, PushNodeState, SuspectMessage } from "../../../src/gossip/codec/message.ts";
-import { type Effect, MembershipState, type StateEvent } from "../../../src/gossip/state.ts";
+import { MembershipState } from "../../../src/gossip/state.ts";
+import type { Effect, StateEvent } from "../../../src/gossip/state-event.ts";
 
 const versions = Uint8Array.of(1, 5, 2, 0, 0, 0);
 const none = new Uint8Array();
@@ -340,4 +341,35 @@ test("a flood of invented nodes fills the view up to its limit and no further, a
   expect(kinds(apply(state, 0, alive("n1", 2, { meta: Uint8Array.of(1) })))).toEqual(["broadcast", "updated"]);
   apply(state, 0, dead("fake-1", 1), { type: "reap", olderThanMs: 0 }, alive("n2", 1));
   expect(stateOf(state, "n2")).toBe("alive/1");
+});
+
+test("a node whose port refused two members fails at once with that reason, unless it has refuted by then", () => {
+  const state = create();
+  apply(state, 0, alive("n2", 5));
+  expect(apply(state, 0, { type: "refused", node: "n2", incarnation: 4 })).toEqual([]);
+  const effects = apply(state, 0, { type: "refused", node: "n2", incarnation: 5 });
+  expect(
+    effects.flatMap((effect) =>
+      effect.kind === "event" ? [`${effect.event.type} ${"reason" in effect.event && effect.event.reason}`] : [],
+    ),
+  ).toEqual(["suspected unreachable", "failed refused"]);
+  expect(effects).toContainEqual({ kind: "broadcast", message: dead("n2", 5, "self") });
+  expect(effects.filter(({ kind }) => kind === "disarmSuspicion")).toHaveLength(1);
+  expect(stateOf(state, "n2")).toBe("dead/5");
+  apply(state, 0, alive("n2", 6));
+  expect(stateOf(state, "n2")).toBe("alive/6");
+});
+
+test("a node that probes this one is asked for its view if unknown, told the accusation if accused, and else nothing", () => {
+  const state = create();
+  const heard = (node: string, address = addressA): StateEvent => ({ type: "heard", node, address, port: 7946 });
+  expect(apply(state, 0, heard("n2"))).toEqual([{ kind: "unknown", address: addressA, port: 7946 }]);
+  apply(state, 0, alive("n2", 1));
+  expect(apply(state, 0, heard("n2"))).toEqual([]);
+  apply(state, 0, suspect("n2", 1));
+  expect(sent(apply(state, 1000, heard("n2"))).map(({ message }) => message)).toEqual([suspect("n2", 1, "self")]);
+  apply(state, 1000, dead("n2", 1));
+  expect(sent(apply(state, 1100, heard("n2")))).toEqual([]);
+  expect(sent(apply(state, 2000, heard("n2"))).map(({ message }) => message)).toEqual([dead("n2", 1, "self")]);
+  expect(apply(state, 3000, heard("n2", addressB))).toEqual([]);
 });

@@ -1,0 +1,98 @@
+import type { NodeRecord } from "./node-record.ts";
+import { Probe, type ProbeDeps, type ProbeOptions } from "./probe.ts";
+import { RoundRobin, type Turn } from "./round-robin.ts";
+
+export interface ProberOptions extends ProbeOptions {
+  /** Confirmations that end a suspicion as early as it can end. */
+  readonly confirmations: number;
+}
+
+export interface ProberDeps extends ProbeDeps {
+  readonly node: (name: string) => NodeRecord | undefined;
+  /** Known nodes. */
+  readonly clusterSize: () => number;
+  readonly onRoundEnd: () => void;
+}
+
+/** Suspects that wait to be probed out of turn. */
+const maxWaiting = 8;
+/** How many members are expected to check a suspicion out of turn, for each confirmation that counts. */
+const checkersPerConfirmation = 4;
+
+/** Probes one member after the other, each once a round, one at a time. Suspects that others report may come first. */
+export class Prober implements Disposable {
+  readonly #options: ProberOptions;
+  readonly #deps: ProberDeps;
+  readonly #order: RoundRobin;
+  readonly #waiting = new Set<string>();
+  #timer: Disposable | undefined;
+  #probe: Probe | undefined;
+
+  /** Starts probing at a random moment of the first interval. `names`: the nodes that are known by now. */
+  constructor(options: ProberOptions, deps: ProberDeps, names: Iterable<string>) {
+    this.#options = options;
+    this.#deps = deps;
+    this.#order = new RoundRobin(deps.random);
+    for (const name of names) this.add(name);
+    this.#schedule(deps.random.int(options.probeIntervalMs));
+  }
+
+  /** A node became known. */
+  add(name: string): void {
+    if (name !== this.#options.name) this.#order.add(name);
+  }
+
+  /**
+   * Another member suspects `name`. Some members, not all at once, probe it next, so that the suspicion is confirmed or
+   * refuted without waiting for its turn.
+   */
+  checkSuspect(name: string): void {
+    const checkers = checkersPerConfirmation * this.#options.confirmations;
+    if (this.#waiting.size >= maxWaiting || this.#deps.random.int(Math.max(1, this.#deps.clusterSize())) >= checkers) return;
+    this.#waiting.add(name);
+  }
+
+  [Symbol.dispose](): void {
+    this.#timer?.[Symbol.dispose]();
+    this.#probe?.[Symbol.dispose]();
+  }
+
+  #schedule(delayMs: number): void {
+    const dueMs = this.#deps.clock.monotonic() + delayMs;
+    this.#timer = this.#deps.clock.timer(delayMs, () => {
+      // A late timer means that this process stood still, and so may its judgement be.
+      if (this.#deps.clock.monotonic() - dueMs > this.#options.probeTimeoutMs) this.#deps.awareness.add(1);
+      this.#tick();
+    });
+  }
+
+  #tick() {
+    const startedMs = this.#deps.clock.monotonic();
+    const next = () => {
+      this.#probe = undefined;
+      this.#schedule(Math.max(0, startedMs + this.#options.probeIntervalMs - this.#deps.clock.monotonic()));
+    };
+    const target = this.#nextSuspect() ?? this.#nextInTurn();
+    if (!target) return next();
+    this.#probe = new Probe(target, this.#options, this.#deps, next);
+  }
+
+  #nextSuspect(): NodeRecord | undefined {
+    for (const name of this.#waiting) {
+      this.#waiting.delete(name);
+      const node = this.#deps.node(name);
+      if (node?.state === "suspect") return node;
+    }
+    return undefined;
+  }
+
+  #nextInTurn(): NodeRecord | undefined {
+    const turn = (each: string): Turn => {
+      const node = this.#deps.node(each);
+      if (!node) return "forget";
+      return node.state === "alive" || node.state === "suspect" ? "take" : "pass";
+    };
+    const name = this.#order.next(turn, this.#deps.onRoundEnd);
+    return name === undefined ? undefined : this.#deps.node(name);
+  }
+}
