@@ -34,6 +34,12 @@ interface Waiter {
   reject(error: Error): void;
 }
 
+/** A runner that gives up must not leave them. */
+const running = new Set<ChildProcessWithoutNullStreams>();
+process.once("exit", () => {
+  for (const child of running) child.kill("SIGKILL");
+});
+
 /** Longest time for a reply. */
 const replyTimeoutMs = 60_000;
 
@@ -43,15 +49,12 @@ export class JsonAgent implements AsyncDisposable {
   readonly #waiters = new Map<number, Waiter>();
   readonly #listeners = new Set<(event: AgentEvent) => void>();
   readonly #exited: Promise<unknown>;
-  readonly #killOnExit: () => void;
   #nextId = 1;
   #stderr = "";
 
   constructor(command: string, args: readonly string[] = [], env: Readonly<Record<string, string>> = {}) {
     this.#child = spawn(command, args, { env: { ...process.env, ...env } });
-    // A runner that gives up must not leave it.
-    this.#killOnExit = () => this.#child.kill("SIGKILL");
-    process.once("exit", this.#killOnExit);
+    running.add(this.#child);
     this.#exited = once(this.#child, "close").catch(() => {});
     createInterface({ input: this.#child.stdout }).on("line", (line) => this.#onLine(line));
     this.#child.stderr.on("data", (chunk) => {
@@ -101,7 +104,7 @@ export class JsonAgent implements AsyncDisposable {
   async kill(): Promise<void> {
     this.#child.kill("SIGKILL");
     await this.#exited;
-    process.off("exit", this.#killOnExit);
+    running.delete(this.#child);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
