@@ -1,20 +1,27 @@
-import { CodedError, type Random } from "../base/index.ts";
-import type { GossipAddress } from "./address.ts";
+import { type Clock, CodedError, type Random } from "../base/index.ts";
+import type { Logger } from "../observability/index.ts";
+import { formatAddress, type GossipAddress } from "./address.ts";
 import type { BroadcastQueue } from "./broadcast-queue.ts";
 import { compoundOverheadBytes, compoundPartOverheadBytes, makeCompounds } from "./codec/compound.ts";
+import { type Envelope, packetOverheadBytes } from "./codec/envelope.ts";
 import type { PacketMessage } from "./codec/message.ts";
-import { type Envelope, openPacket, packetOverheadBytes, sealPacket } from "./codec/packet.ts";
+import { openPacket, sealPacket } from "./codec/packet.ts";
 import { encodePacketMessage } from "./codec/packet-message.ts";
 import type { GossipMetrics } from "./gossip-metrics.ts";
+import { LimitedWarnings } from "./limited-warnings.ts";
 import type { Transport } from "./transport.ts";
+import { withPort } from "./wire-checks.ts";
 
 export interface PacketIoOptions {
   readonly envelope: Envelope;
   readonly compress: boolean;
   readonly packetBytes: number;
+  readonly protocolVersion?: number | undefined;
 }
 
 export interface PacketIoDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
   readonly transport: Transport;
   readonly random: Random;
   readonly queue: BroadcastQueue;
@@ -30,44 +37,74 @@ const crcVersion = 5;
 export class PacketIo {
   readonly #options: PacketIoOptions;
   readonly #deps: PacketIoDeps;
-  readonly #budgetBytes: number;
+  readonly #warnings: LimitedWarnings;
 
   constructor(options: PacketIoOptions, deps: PacketIoDeps) {
     this.#options = options;
     this.#deps = deps;
-    this.#budgetBytes = options.packetBytes - packetOverheadBytes(options.envelope) - compoundOverheadBytes;
+    this.#warnings = new LimitedWarnings(deps);
   }
 
   /** Sends `messages` in one datagram, with as much waiting gossip as fits. `versions`: the receiver's, where known. */
   send(to: GossipAddress, messages: readonly PacketMessage[], versions?: Uint8Array): void {
     const encoded: Uint8Array[] = messages.map(encodePacketMessage);
     const used = encoded.reduce((sum, message) => sum + message.length + compoundPartOverheadBytes, 0);
-    encoded.push(...this.#deps.queue.take(this.#budgetBytes - used, this.#deps.clusterSize()));
-    const { envelope, compress } = this.#options;
-    const crc = (versions?.[1] ?? 0) >= crcVersion;
-    for (const message of encoded.length === 0 ? [] : makeCompounds(encoded)) {
-      const packet = sealPacket(message, { ...envelope, compress, crc }, this.#deps.random);
+    encoded.push(...this.#deps.queue.take(this.#budgetBytes() - used, this.#deps.clusterSize()));
+    if (encoded.length === 0) return;
+    const layers = { compress: this.#options.compress, crc: (versions?.[1] ?? 0) >= crcVersion && !isPlain(messages) };
+    for (const message of makeCompounds(encoded)) {
+      const packet = sealPacket(message, this.#options.envelope, layers, this.#deps.random);
       this.#count("out", packet);
       this.#deps.transport.sendPacket(packet, to);
     }
   }
 
+  /** Sends a user message in one datagram. Errors: `limit_exceeded` where it does not fit. */
+  sendUser(to: GossipAddress, payload: Uint8Array, versions?: Uint8Array): void {
+    const limitBytes = this.#budgetBytes() - compoundPartOverheadBytes - 1;
+    if (payload.length > limitBytes) {
+      throw new CodedError("limit_exceeded", "a user message is longer than a datagram", { sizeBytes: payload.length, limitBytes });
+    }
+    this.send(to, [{ type: "user", payload }], versions);
+  }
+
   /** The messages of a datagram; what is wrong with it is counted. */
-  open(bytes: Uint8Array): readonly PacketMessage[] {
+  open(bytes: Uint8Array, from: GossipAddress): readonly PacketMessage[] {
     this.#count("in", bytes);
     try {
       const { messages, problems } = openPacket(bytes, this.#options.envelope);
       if (problems.length > 0) this.#deps.metrics.dropped.add(problems.length, { reason: "malformed" });
-      return messages;
+      return messages.map((message) => this.#withPort(message));
     } catch (error) {
       if (!CodedError.is(error, "protocol_error")) throw error;
-      this.#deps.metrics.dropped.add(1, { reason: (error.fields["reason"] as string | undefined) ?? "malformed" });
+      const reason = (error.fields["reason"] as string | undefined) ?? "malformed";
+      this.#deps.metrics.dropped.add(1, { reason });
+      if (reason === "decrypt") {
+        const fields = { from: formatAddress(from), error: error.message };
+        this.#warnings.warn("key mismatch: a peer's packet is not encrypted with a key of this member", fields);
+      }
       return [];
     }
+  }
+
+  #withPort(message: PacketMessage): PacketMessage {
+    if (message.type !== "alive" && message.type !== "indirectPing") return message;
+    return withPort(message, this.#deps.transport.address.port, this.#options.protocolVersion ?? 2);
+  }
+
+  /** What messages with their lengths may take of a datagram. The keys may change, and with them what encryption takes. */
+  #budgetBytes(): number {
+    return this.#options.packetBytes - packetOverheadBytes(this.#options.envelope) - compoundOverheadBytes;
   }
 
   #count(direction: "in" | "out", packet: Uint8Array): void {
     this.#deps.metrics.packets.add(1, { direction });
     this.#deps.metrics.packetBytes.add(packet.length, { direction });
   }
+}
+
+/** A question or an answer alone: most packets are, and peers send them without a checksum, which UDP has anyway. */
+function isPlain([first, second]: readonly PacketMessage[]): boolean {
+  if (first === undefined || second !== undefined) return false;
+  return first.type === "ping" || first.type === "indirectPing" || first.type === "ack" || first.type === "nack";
 }

@@ -5,7 +5,7 @@ import type { ClusterGuard } from "./cluster-guard.ts";
 import type { PingMessage, PushNodeState, PushPullMessage, Source, StreamMessage } from "./codec/message.ts";
 import type { GossipMetrics } from "./gossip-metrics.ts";
 import type { MemberHooks } from "./hooks.ts";
-import type { LimitedWarnings } from "./limited-warnings.ts";
+import { LimitedWarnings } from "./limited-warnings.ts";
 import { type Reply, StreamIo, type StreamIoOptions } from "./stream-io.ts";
 import type { GossipStream, Transport } from "./transport.ts";
 import { UserState } from "./user-state.ts";
@@ -14,7 +14,8 @@ import { withPort } from "./wire-checks.ts";
 
 export interface PushPullOptions extends StreamIoOptions {
   readonly name: string;
-  readonly protocolVersion: number;
+  /** Default 2. */
+  readonly protocolVersion?: number | undefined;
 }
 
 export interface PushPullDeps {
@@ -23,9 +24,8 @@ export interface PushPullDeps {
   readonly logger: Logger;
   readonly transport: Transport;
   readonly guard: ClusterGuard;
-  readonly hooks: MemberHooks;
+  readonly hooks?: MemberHooks | undefined;
   readonly metrics: GossipMetrics;
-  readonly warnings: LimitedWarnings;
   readonly localNodes: () => readonly PushNodeState[];
   readonly source: () => Source;
   /** A number for a ping. */
@@ -44,17 +44,19 @@ export class PushPull {
   readonly #deps: PushPullDeps;
   readonly #io: StreamIo;
   readonly #userState: UserState;
+  readonly #warnings: LimitedWarnings;
 
   constructor(options: PushPullOptions, deps: PushPullDeps) {
     this.#options = options;
     this.#deps = deps;
-    this.#io = new StreamIo(options, deps);
-    this.#userState = new UserState(deps);
+    this.#warnings = new LimitedWarnings(deps);
+    this.#io = new StreamIo(options, { ...deps, warnings: this.#warnings });
+    this.#userState = new UserState({ ...deps, hooks: deps.hooks ?? {} });
   }
 
   /** Asks for the peer's view and gives none. Merges nothing and does not check whose cluster it is. Errors: as of {@link synchronize}. */
   query(to: GossipAddress, signal: AbortSignal): Promise<PushPullMessage> {
-    return this.#exchange(to, [], false, signal);
+    return this.#exchange(to, { type: "pushPull", join: false, nodes: [], userState: this.#userState.question() }, signal);
   }
 
   /**
@@ -63,7 +65,8 @@ export class PushPull {
    */
   async synchronize(to: GossipAddress, join: boolean, signal: AbortSignal): Promise<void> {
     try {
-      const reply = await this.#exchange(to, this.#deps.localNodes(), join, signal);
+      const nodes = this.#deps.localNodes();
+      const reply = await this.#exchange(to, { type: "pushPull", join, nodes, userState: this.#userState.local(join) }, signal);
       this.checkCluster(reply, to);
       this.#merge(reply, join);
       this.#deps.metrics.exchanges.add(1, { side: "active", result: "ok" });
@@ -113,7 +116,7 @@ export class PushPull {
   }
 
   async #answerPushPull(request: PushPullMessage, reply: Reply): Promise<void> {
-    const { localNodes, metrics, warnings } = this.#deps;
+    const { localNodes, metrics } = this.#deps;
     const { join } = request;
     // A peer that gives nothing and names no cluster only asks, perhaps to learn whose cluster this is.
     const isQuestion = request.nodes.length === 0 && request.userState.length === 0;
@@ -125,20 +128,24 @@ export class PushPull {
       if (accepted) checkVersions(request.nodes, localNodes());
     } catch (error) {
       metrics.exchanges.add(1, { side: "passive", result: "refused" });
-      return warnings.warn("a peer's versions do not go with those of this cluster", { error });
+      return this.#warnings.warn("a peer's versions do not go with those of this cluster", { error });
     }
     metrics.exchanges.add(1, { side: "passive", result: accepted ? "ok" : "refused" });
-    if (accepted && !isQuestion) this.#merge(request, join);
+    if (accepted) this.#merge({ ...request, nodes: this.#withPorts(request.nodes) }, join);
   }
 
   #merge({ nodes, userState }: PushPullMessage, join: boolean): void {
-    this.#deps.merge(nodes.map((node) => withPort(node, this.#deps.transport.address.port, this.#options.protocolVersion)));
+    this.#deps.merge(nodes);
     this.#userState.merge(userState, join);
   }
 
-  async #exchange(to: GossipAddress, nodes: readonly PushNodeState[], join: boolean, signal: AbortSignal): Promise<PushPullMessage> {
-    const reply = await this.#io.ask(to, { type: "pushPull", join, nodes, userState: this.#userState.local(join) }, signal);
-    if (reply.type === "pushPull") return reply;
+  async #exchange(to: GossipAddress, message: PushPullMessage, signal: AbortSignal): Promise<PushPullMessage> {
+    const reply = await this.#io.ask(to, message, signal);
+    if (reply.type === "pushPull") return { ...reply, nodes: this.#withPorts(reply.nodes) };
     throw new CodedError("protocol_error", "a peer did not answer with its state", { ...to });
+  }
+
+  #withPorts(nodes: readonly PushNodeState[]): readonly PushNodeState[] {
+    return nodes.map((node) => withPort(node, this.#deps.transport.address.port, this.#options.protocolVersion ?? 2));
   }
 }

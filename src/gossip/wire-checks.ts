@@ -1,5 +1,6 @@
 import { CodedError } from "../base/index.ts";
 import type { AliveMessage, DeadMessage, SuspectMessage } from "./codec/message.ts";
+import { defaultVersions, fitsVersions } from "./versions.ts";
 
 /** Longest metadata of a node in bytes. */
 export const maxMetaBytes = 512;
@@ -12,8 +13,7 @@ const maxLeapTo = 0x7fffffff;
 /** What may be missed of a node's incarnations beyond that. */
 const maxMissed = 1024;
 
-/** Protocol versions 1 to 5 are understood, 2 is spoken; no delegate protocol. */
-export const ownVersions: Uint8Array = Uint8Array.of(1, 5, 2, 0, 0, 0);
+export const ownVersions: Uint8Array = defaultVersions;
 
 /** True for an incarnation that a node can have reached which is `known` so. */
 export function checkIncarnation({ incarnation }: { incarnation: number }, known: { incarnation: number }): boolean {
@@ -25,19 +25,28 @@ export function checkAccusation(message: SuspectMessage | DeadMessage, known: { 
   return Buffer.byteLength(message.from) <= maxNameBytes && checkIncarnation(message, known);
 }
 
-/** True for a claim that may enter the view: what passes here is passed on to others, so it must not harm them either. */
-export function checkNode({ node, address, port, meta, versions }: AliveMessage): boolean {
+/**
+ * True for a claim that may enter the view of a member that says `ownVersions`: what passes here is passed on to others, so it
+ * must not harm them either, and one claim of versions that nobody can have would keep everyone from joining.
+ */
+export function checkNode({ node, address, port, meta, versions }: AliveMessage, ownVersions: Uint8Array = defaultVersions): boolean {
   const nameBytes = Buffer.byteLength(node);
   if (nameBytes < 1 || nameBytes > maxNameBytes) return false;
   if ((address.length !== 4 && address.length !== 16) || port === 0 || meta.length > maxMetaBytes) return false;
-  const [min, max, current] = versions;
-  if (min === undefined || max === undefined || current === undefined) return true;
-  return min >= 1 && min <= max && current >= min && current <= max && min <= 5;
+  return fitsVersions(versions, ownVersions);
 }
 
 /** Six bytes: old peers fail on shorter vectors, so a short one is not passed on as it is. */
 export function normalVersions(versions: Uint8Array): Uint8Array {
-  return versions.length >= 6 ? versions.subarray(0, 6) : ownVersions;
+  return versions.length >= 6 ? versions.subarray(0, 6) : defaultVersions;
+}
+
+/** The first protocol that tells ports. */
+const portVersion = 2;
+
+/** What names no port, and in the first protocol everything, is at the port that this member is bound to itself. */
+export function withPort<T extends { readonly port: number }>(message: T, boundPort: number, protocolVersion: number): T {
+  return message.port === 0 || protocolVersion < portVersion ? { ...message, port: boundPort } : message;
 }
 
 /** Errors: `invalid_argument` for a name that peers would not take. */

@@ -5,8 +5,14 @@ import { protocolError } from "./protocol-error.ts";
 const nonceBytes = 12;
 const tagBytes = 16;
 const blockBytes = 16;
-/** Bytes that encryption adds to a packet. */
-export const encryptionOverheadBytes: number = 1 + nonceBytes + tagBytes;
+
+/** Format 0, of protocol version 1, pads to whole blocks; format 1 does not. The first byte on the wire names it. */
+export type EncryptionFormat = 0 | 1;
+
+/** Bytes that encryption adds to a message, at most. */
+export function encryptionOverheadBytes(format: EncryptionFormat): number {
+  return 1 + nonceBytes + tagBytes + (format === 0 ? blockBytes : 0);
+}
 
 const cipherNames = { 16: "aes-128-gcm", 24: "aes-192-gcm", 32: "aes-256-gcm" } as const;
 
@@ -19,20 +25,26 @@ export function isEncryptionKey(key: Uint8Array): boolean {
   return key.length in cipherNames;
 }
 
-/** Version byte, nonce, ciphertext, tag: format version 1. */
-export function encrypt(plaintext: Uint8Array, key: Uint8Array, additional: Uint8Array, random: Random): Buffer {
+/** How long {@link encrypt} makes `plaintextBytes`. */
+export function encryptedBytes(plaintextBytes: number, format: EncryptionFormat): number {
+  return plaintextBytes + encryptionOverheadBytes(format) - (format === 0 ? plaintextBytes % blockBytes : 0);
+}
+
+/** Version byte, nonce, ciphertext, tag. */
+export function encrypt(plaintext: Uint8Array, key: Uint8Array, additional: Uint8Array, random: Random, format: EncryptionFormat): Buffer {
   const nonce = random.bytes(nonceBytes);
   const cipher = createCipheriv(cipherName(key), key, nonce);
   cipher.setAAD(additional);
-  return Buffer.concat([Buffer.of(1), nonce, cipher.update(plaintext), cipher.final(), cipher.getAuthTag()]);
+  const ciphertext = cipher.update(format === 0 ? pad(plaintext) : plaintext);
+  cipher.final();
+  return Buffer.concat([Buffer.of(format), nonce, ciphertext, cipher.getAuthTag()]);
 }
 
-/** Tries each key in turn; reads format versions 0 (padded) and 1. Errors: `protocol_error`. */
+/** Tries each key in turn; reads both formats. Errors: `protocol_error`. */
 export function decrypt(bytes: Uint8Array, keys: readonly Uint8Array[], additional: Uint8Array): Buffer {
   const version = bytes[0];
   if (version !== 0 && version !== 1) throw protocolError("an unknown encryption version", { reason: "decrypt", version });
-  const minimum = encryptionOverheadBytes + (version === 0 ? blockBytes : 0);
-  if (bytes.length < minimum) throw protocolError("an encrypted message is too short", { reason: "decrypt" });
+  if (bytes.length < encryptionOverheadBytes(version)) throw protocolError("an encrypted message is too short", { reason: "decrypt" });
   const nonce = bytes.subarray(1, 1 + nonceBytes);
   const tag = bytes.subarray(bytes.length - tagBytes);
   const ciphertext = bytes.subarray(1 + nonceBytes, bytes.length - tagBytes);
@@ -49,6 +61,11 @@ export function decrypt(bytes: Uint8Array, keys: readonly Uint8Array[], addition
     return version === 0 ? unpad(plaintext) : plaintext;
   }
   throw protocolError("no key decrypts the message", { reason: "decrypt" });
+}
+
+function pad(plaintext: Uint8Array): Buffer {
+  const padding = blockBytes - (plaintext.length % blockBytes);
+  return Buffer.concat([plaintext, Buffer.alloc(padding, padding)]);
 }
 
 function unpad(plaintext: Buffer): Buffer {

@@ -10,14 +10,19 @@ export function labelHeader(label: string): Buffer {
   return bytes.length === 0 ? bytes : Buffer.concat([Buffer.of(messageType.label, bytes.length), bytes]);
 }
 
+/** Length of {@link labelHeader}. */
+export function labelHeaderBytes(label: string): number {
+  return label === "" ? 0 : 2 + Buffer.byteLength(label);
+}
+
 /**
  * Takes the label off. Undefined where `bytes` end before the header does.
- * Errors: `protocol_error` where it is not `label`, or one is missing or not expected.
+ * Errors: `protocol_error` where it is not `label`, or one is not expected, or missing and not `optional`.
  */
-export function stripLabel(bytes: Uint8Array, label: string): Uint8Array | undefined {
+export function stripLabel(bytes: Uint8Array, label: string, optional = false): Uint8Array | undefined {
   if (bytes.length === 0) return undefined;
   if (bytes[0] !== messageType.label) {
-    if (label !== "") throw protocolError("the label is missing", { reason: "label" });
+    if (label !== "" && !optional) throw protocolError("the label is missing", { reason: "label" });
     return bytes;
   }
   const length = bytes[1];

@@ -7,61 +7,115 @@ const maxWidth = 12;
 const lastCode = (1 << maxWidth) - 1;
 const noCode = -1;
 
-/** Compresses `bytes`. */
-export function lzwEncode(bytes: Uint8Array): Buffer {
-  const out = Buffer.alloc(Math.ceil((bytes.length * 3) / 2) + 16);
-  let size = 0;
-  let bits = 0;
-  let bitCount = 0;
-  let width = 9;
-  let high = endCode;
-  let table = new Map<number, number>();
-  const put = (code: number) => {
-    bits |= code << bitCount;
-    for (bitCount += width; bitCount >= 8; bitCount -= 8, bits >>>= 8) out[size++] = bits & 0xff;
-  };
-  /** False where the table was full and starts anew. */
-  const grow = (): boolean => {
-    high++;
-    if (high === 1 << width) width++;
-    if (high !== lastCode) return true;
-    put(clearCode);
-    width = 9;
-    high = endCode;
-    table = new Map();
-    return false;
-  };
-  put(clearCode);
+const hashBits = 14;
+
+/** Which code stands for a code and the byte behind it. One for all encoders: none of them waits. */
+class CodeTable {
+  readonly #slots = new Uint32Array(1 << hashBits);
+  readonly #used = new Uint16Array(1 << maxWidth);
+  #count = 0;
+
+  clear(): void {
+    for (let i = 0; i < this.#count; i++) this.#slots[this.#used[i] as number] = 0;
+    this.#count = 0;
+  }
+
+  /** The code of `key` (20 bits), or else -1 - the slot where it belongs. */
+  find(key: number): number {
+    for (let slot = ((key >>> 6) ^ key) & ((1 << hashBits) - 1); ; slot = (slot + 1) & ((1 << hashBits) - 1)) {
+      const entry = this.#slots[slot] as number;
+      if (entry === 0) return -1 - slot;
+      if (entry >>> maxWidth === key) return entry & lastCode;
+    }
+  }
+
+  add(slot: number, key: number, code: number): void {
+    this.#slots[slot] = (key << maxWidth) | code;
+    this.#used[this.#count++] = slot;
+  }
+}
+
+const codes = new CodeTable();
+
+/** Compresses `bytes`. Undefined where that takes more than `maxBytes`. */
+export function lzwEncode(bytes: Uint8Array): Buffer;
+export function lzwEncode(bytes: Uint8Array, maxBytes: number): Buffer | undefined;
+export function lzwEncode(bytes: Uint8Array, maxBytes = Number.POSITIVE_INFINITY): Buffer | undefined {
+  const writer = new CodeWriter(Math.min(Math.ceil((bytes.length * 3) / 2), maxBytes) + 16);
+  codes.clear();
+  writer.put(clearCode);
   let code = noCode;
-  for (const byte of bytes) {
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i] as number;
     if (code === noCode) {
       code = byte;
       continue;
     }
     const key = (code << 8) | byte;
-    const known = table.get(key);
-    if (known !== undefined) {
-      code = known;
+    const found = codes.find(key);
+    if (found >= 0) {
+      code = found;
       continue;
     }
-    put(code);
+    writer.put(code);
     code = byte;
-    if (grow()) table.set(key, high);
+    if (writer.grow()) codes.add(-1 - found, key, writer.high);
+    else codes.clear();
+    if (writer.size > maxBytes) return undefined;
   }
   if (code !== noCode) {
-    put(code);
-    grow();
+    writer.put(code);
+    writer.grow();
   }
-  put(endCode);
-  if (bitCount > 0) out[size++] = bits & 0xff;
-  return out.subarray(0, size);
+  writer.put(endCode);
+  const encoded = writer.finish();
+  return encoded.length > maxBytes ? undefined : encoded;
 }
+
+/** Packs codes, and knows how wide the next one is. */
+class CodeWriter {
+  readonly #out: Buffer;
+  size = 0;
+  /** The newest code in use. */
+  high: number = endCode;
+  #width = 9;
+  #bits = 0;
+  #bitCount = 0;
+
+  constructor(capacityBytes: number) {
+    this.#out = Buffer.allocUnsafe(capacityBytes);
+  }
+
+  put(code: number): void {
+    this.#bits |= code << this.#bitCount;
+    this.#bitCount += this.#width;
+    for (; this.#bitCount >= 8; this.#bitCount -= 8, this.#bits >>>= 8) this.#out[this.size++] = this.#bits & 0xff;
+  }
+
+  /** Takes the next code into use. False where there was none left and all start anew. */
+  grow(): boolean {
+    this.high++;
+    if (this.high === 1 << this.#width) this.#width++;
+    if (this.high !== lastCode) return true;
+    this.put(clearCode);
+    this.#width = 9;
+    this.high = endCode;
+    return false;
+  }
+
+  finish(): Buffer {
+    if (this.#bitCount > 0) this.#out[this.size++] = this.#bits & 0xff;
+    return this.#out.subarray(0, this.size);
+  }
+}
+
+// Written before they are read, in each call.
+const prefix = new Uint16Array(1 << maxWidth);
+const suffix = new Uint8Array(1 << maxWidth);
+const stack = new Uint8Array(1 << maxWidth);
 
 /** Expands what {@link lzwEncode} or a Go peer made. Errors: `protocol_error`, also when more than `maxBytes` come out. */
 export function lzwDecode(bytes: Uint8Array, maxBytes: number): Buffer {
-  const prefix = new Uint16Array(1 << maxWidth);
-  const suffix = new Uint8Array(1 << maxWidth);
-  const stack = new Uint8Array(1 << maxWidth);
   let out = Buffer.alloc(Math.min(maxBytes, Math.max(256, bytes.length * 4)));
   let size = 0;
   let position = 0;

@@ -1,5 +1,7 @@
+import { Fields } from "./fields.ts";
 import { codecLimits } from "./limits.ts";
 import { protocolError } from "./protocol-error.ts";
+import type { Schema } from "./schema.ts";
 
 /** A decoded value. Floats, extensions and maps stand as "other": no field takes them, unknown fields may be them. */
 export type RawValue = number | boolean | null | Uint8Array | "other" | RawValue[];
@@ -28,7 +30,7 @@ export class MsgpackReader {
   #values = 0;
 
   constructor(bytes: Uint8Array, offset = 0) {
-    this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#bytes = bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#offset = offset;
   }
 
@@ -37,38 +39,37 @@ export class MsgpackReader {
     return this.#offset;
   }
 
-  /** A struct: a map by field name, or an array in the order of `fields`. Fields that are missing or nil are absent. */
-  struct(fields: readonly string[]): Map<string, RawValue> {
+  /** A struct: a map by field name, or an array in the order of the schema. Fields that are missing or nil are absent. */
+  struct(schema: Schema): Fields {
     this.#values = 0;
     const tag = this.#byte();
-    const result = new Map<string, RawValue>();
+    const values = new Array<RawValue | undefined>(schema.names.length).fill(undefined);
     const mapSize = this.#containerSize(tag, 0x80, 0xde);
     if (mapSize !== undefined) {
-      for (let i = 0; i < mapSize; i++) {
+      for (let i = 0, sent = 0; i < mapSize; i++) {
         const key = this.#value(1);
-        const value = this.#value(1);
         if (!(key instanceof Uint8Array)) throw protocolError("a field name is not a string");
-        if (value !== null) result.set(Buffer.from(key).toString("latin1"), value);
+        const guess = schema.sentOrder[sent];
+        const place = schema.find(key, guess);
+        if (place === guess) sent++;
+        const value = this.#value(1);
+        if (place >= 0 && value !== null) values[place] = value;
       }
-      return result;
+      return new Fields(schema, values);
     }
     const arraySize = this.#containerSize(tag, 0x90, 0xdc);
     if (arraySize === undefined) throw protocolError("a message body is not a struct");
     for (let i = 0; i < arraySize; i++) {
       const value = this.#value(1);
-      const field = fields[i];
-      if (field !== undefined && value !== null) result.set(field, value);
+      if (i < values.length && value !== null) values[i] = value;
     }
-    return result;
+    return new Fields(schema, values);
   }
 
   /** `count` bytes as they are. */
   raw(count: number): Uint8Array {
     if (count > codecLimits.streamBytes * 2) throw protocolError("a value is too long", { sizeBytes: count });
-    if (this.#offset + count > this.#bytes.length) throw new IncompleteError();
-    const bytes = this.#bytes.subarray(this.#offset, this.#offset + count);
-    this.#offset += count;
-    return bytes;
+    return this.#bytes.subarray(this.#skip(count), this.#offset);
   }
 
   #value(depth: number): RawValue {
@@ -78,14 +79,14 @@ export class MsgpackReader {
     if (tag < 0x80) return tag;
     if (tag >= 0xe0) return tag - 0x100;
     if (tag >= 0xa0 && tag < 0xc0) return this.raw(tag & 0x1f);
+    if (tag >= 0xc0 && tag < 0xdc) return this.#tagged(tag);
     const map = this.#containerSize(tag, 0x80, 0xde);
     if (map !== undefined) {
       for (let i = 0; i < map * 2; i++) this.#value(depth + 1);
       return "other";
     }
-    const array = this.#containerSize(tag, 0x90, 0xdc);
-    if (array !== undefined) return Array.from({ length: array }, () => this.#value(depth + 1));
-    return this.#tagged(tag);
+    const array = this.#containerSize(tag, 0x90, 0xdc) as number;
+    return Array.from({ length: array }, () => this.#value(depth + 1));
   }
 
   #tagged(tag: number): RawValue {
@@ -112,15 +113,15 @@ export class MsgpackReader {
       case 0xce:
         return this.#unsigned(4);
       case 0xcf:
-        return Number(Buffer.from(this.raw(8)).readBigUInt64BE());
+        return this.#unsigned(4) * 2 ** 32 + this.#unsigned(4);
       case 0xd0:
-        return Buffer.from(this.raw(1)).readInt8();
+        return (this.#unsigned(1) << 24) >> 24;
       case 0xd1:
-        return Buffer.from(this.raw(2)).readInt16BE();
+        return (this.#unsigned(2) << 16) >> 16;
       case 0xd2:
-        return Buffer.from(this.raw(4)).readInt32BE();
+        return this.#unsigned(4) | 0;
       case 0xd3:
-        return Number(Buffer.from(this.raw(8)).readBigInt64BE());
+        return (this.#unsigned(4) | 0) * 2 ** 32 + this.#unsigned(4);
       default:
         this.#skipOther(tag);
         return "other";
@@ -128,10 +129,10 @@ export class MsgpackReader {
   }
 
   #skipOther(tag: number): void {
-    if (tag === 0xca) this.raw(4);
-    else if (tag === 0xcb) this.raw(8);
-    else if (tag >= 0xd4 && tag <= 0xd8) this.raw(1 + (1 << (tag - 0xd4)));
-    else if (tag >= 0xc7 && tag <= 0xc9) this.raw(1 + this.#unsigned(1 << (tag - 0xc7)));
+    if (tag === 0xca) this.#skip(4);
+    else if (tag === 0xcb) this.#skip(8);
+    else if (tag >= 0xd4 && tag <= 0xd8) this.#skip(1 + (1 << (tag - 0xd4)));
+    else if (tag >= 0xc7 && tag <= 0xc9) this.raw(1 + this.#unsigned((1 << (tag - 0xc7)) as 1 | 2 | 4));
     else throw protocolError("an unknown msgpack type", { tag });
   }
 
@@ -141,14 +142,22 @@ export class MsgpackReader {
     return size;
   }
 
-  #unsigned(size: number): number {
-    return Buffer.from(this.raw(size)).readUIntBE(0, size);
+  #unsigned(sizeBytes: 1 | 2 | 4): number {
+    const start = this.#skip(sizeBytes);
+    let value = 0;
+    for (let i = start; i < this.#offset; i++) value = (value << 8) | (this.#bytes[i] as number);
+    return value >>> 0;
   }
 
   #byte(): number {
-    const byte = this.#bytes[this.#offset];
-    if (byte === undefined) throw new IncompleteError();
-    this.#offset++;
-    return byte;
+    return this.#bytes[this.#skip(1)] as number;
+  }
+
+  /** Moves on and returns where it was. */
+  #skip(count: number): number {
+    const start = this.#offset;
+    if (start + count > this.#bytes.length) throw new IncompleteError();
+    this.#offset = start + count;
+    return start;
   }
 }

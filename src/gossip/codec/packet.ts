@@ -1,8 +1,9 @@
 import { CodedError, type Random } from "../../base/index.ts";
 import { splitCompound } from "./compound.ts";
-import { compressMessage, expandMessage } from "./compress.ts";
+import { expandMessage, shrinkMessage } from "./compress.ts";
 import { crc32 } from "./crc32.ts";
-import { decrypt, encrypt, encryptionOverheadBytes } from "./encryption.ts";
+import { decrypt, encrypt } from "./encryption.ts";
+import { type Envelope, labelBytes, requiresEncryption, sendKey } from "./envelope.ts";
 import { labelHeader, stripLabel } from "./label.ts";
 import { codecLimits } from "./limits.ts";
 import { messageType, type PacketMessage } from "./message.ts";
@@ -10,15 +11,10 @@ import { complete } from "./msgpack-reader.ts";
 import { decodePacketMessage } from "./packet-message.ts";
 import { protocolError } from "./protocol-error.ts";
 
-/** What both ends of a cluster must share. */
-export interface Envelope {
-  /** "" = none. */
-  readonly label: string;
-  /** The first encrypts, all decrypt. Empty = plaintext. */
-  readonly keys: readonly Uint8Array[];
-}
+export type { Envelope } from "./envelope.ts";
 
-export interface SealOptions extends Envelope {
+export interface PacketLayers {
+  /** Where that makes the packet smaller. */
   readonly compress: boolean;
   /** Only for receivers that are known to understand it. */
   readonly crc: boolean;
@@ -26,27 +22,19 @@ export interface SealOptions extends Envelope {
 
 const crcBytes = 5;
 
-/** Bytes that {@link sealPacket} may add to a message. */
-export function packetOverheadBytes(envelope: Envelope): number {
-  return labelHeader(envelope.label).length + (envelope.keys.length > 0 ? encryptionOverheadBytes : 0) + crcBytes;
-}
-
 /** Wraps one message, or one compound, for the wire. */
-export function sealPacket(message: Uint8Array, options: SealOptions, random: Random): Uint8Array {
-  let packet = message;
-  if (options.compress) {
-    const smaller = compressMessage(packet);
-    if (smaller.length < packet.length) packet = smaller;
+export function sealPacket(message: Uint8Array, envelope: Envelope, { compress, crc }: PacketLayers, random: Random): Uint8Array {
+  let packet = (compress ? shrinkMessage(message) : undefined) ?? message;
+  if (crc) {
+    const checked = Buffer.allocUnsafe(crcBytes + packet.length);
+    checked[0] = messageType.crc;
+    checked.writeUInt32BE(crc32(packet), 1);
+    checked.set(packet, crcBytes);
+    packet = checked;
   }
-  if (options.crc) {
-    const head = Buffer.alloc(crcBytes);
-    head[0] = messageType.crc;
-    head.writeUInt32BE(crc32(packet), 1);
-    packet = Buffer.concat([head, packet]);
-  }
-  const [key] = options.keys;
-  if (key) packet = encrypt(packet, key, Buffer.from(options.label, "utf8"), random);
-  return options.label === "" ? packet : Buffer.concat([labelHeader(options.label), packet]);
+  const key = sendKey(envelope);
+  if (key) packet = encrypt(packet, key, labelBytes(envelope), random, envelope.encryptionFormat ?? 1);
+  return envelope.label === "" ? packet : Buffer.concat([labelHeader(envelope.label), packet]);
 }
 
 /** What a packet held: its good messages in order, and the reasons why others were dropped. */
@@ -57,18 +45,28 @@ export interface OpenedPacket {
 
 /** Unwraps any bytes. Damaged parts are reported and the others kept. Errors: `protocol_error` where the outside is wrong. */
 export function openPacket(bytes: Uint8Array, envelope: Envelope): OpenedPacket {
-  const unlabelled = stripLabel(bytes, envelope.label);
+  const unlabelled = stripLabel(bytes, envelope.label, envelope.acceptUnlabelled);
   if (!unlabelled || unlabelled.length === 0) throw protocolError("a packet is empty");
-  const plain = envelope.keys.length > 0 ? decrypt(unlabelled, envelope.keys, Buffer.from(envelope.label, "utf8")) : unlabelled;
   const opener = new Opener();
-  opener.open(checkCrc(plain), 0);
+  opener.open(checkCrc(envelope.keys.length > 0 ? decryptPacket(unlabelled, envelope) : unlabelled), 0);
   return opener;
+}
+
+/** Ciphertext and plaintext cannot be told apart by their first byte: what no key decrypts may be plaintext. */
+function decryptPacket(bytes: Uint8Array, envelope: Envelope): Uint8Array {
+  try {
+    return decrypt(bytes, envelope.keys, labelBytes(envelope));
+  } catch (error) {
+    if (requiresEncryption(envelope) || !CodedError.is(error, "protocol_error")) throw error;
+    return bytes;
+  }
 }
 
 function checkCrc(bytes: Uint8Array): Uint8Array {
   if (bytes.length < crcBytes || bytes[0] !== messageType.crc) return bytes;
   const rest = bytes.subarray(crcBytes);
-  if (Buffer.from(bytes).readUInt32BE(1) !== crc32(rest)) throw protocolError("a checksum is wrong");
+  const expected = new DataView(bytes.buffer, bytes.byteOffset).getUint32(1);
+  if (expected !== crc32(rest)) throw protocolError("a checksum is wrong");
   return rest;
 }
 

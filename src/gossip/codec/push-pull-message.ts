@@ -1,32 +1,60 @@
-import { Fields } from "./fields.ts";
+import type { Fields } from "./fields.ts";
 import { codecLimits } from "./limits.ts";
 import { messageType, nodeStates, type PushNodeState, type PushPullMessage } from "./message.ts";
 import type { MsgpackReader } from "./msgpack-reader.ts";
-import { encodeStruct } from "./msgpack-writer.ts";
-import { encodeTyped } from "./packet-message.ts";
+import { encodeKey, MsgpackWriter } from "./msgpack-writer.ts";
 import { protocolError } from "./protocol-error.ts";
+import { Schema } from "./schema.ts";
 
-const nodeFields = ["Name", "Addr", "Port", "Meta", "Incarnation", "State", "Vsn"];
+const headerSchema = new Schema(["Nodes", "UserStateLen", "Join"]);
+const nodeSchema = new Schema(["Name", "Addr", "Port", "Meta", "Incarnation", "State", "Vsn"]);
+
+const key = {
+  addr: encodeKey("Addr"),
+  incarnation: encodeKey("Incarnation"),
+  join: encodeKey("Join"),
+  meta: encodeKey("Meta"),
+  name: encodeKey("Name"),
+  nodes: encodeKey("Nodes"),
+  port: encodeKey("Port"),
+  state: encodeKey("State"),
+  userStateLen: encodeKey("UserStateLen"),
+  vsn: encodeKey("Vsn"),
+};
 
 /** Header, node states and user state, with the type byte. */
-export function encodePushPull(message: PushPullMessage): Buffer {
-  return Buffer.concat([
-    encodeTyped(messageType.pushPull, { Nodes: message.nodes.length, UserStateLen: message.userState.length, Join: message.join }),
-    ...message.nodes.map(encodeNode),
-    message.userState,
-  ]);
+export function encodePushPull({ join, nodes, userState }: PushPullMessage): Buffer {
+  const writer = new MsgpackWriter();
+  writer.byte(messageType.pushPull);
+  writer.struct(3);
+  writer.key(key.join);
+  writer.bool(join);
+  writer.key(key.nodes);
+  writer.unsigned(nodes.length);
+  writer.key(key.userStateLen);
+  writer.unsigned(userState.length);
+  for (const node of nodes) writeNode(writer, node);
+  writer.raw(userState);
+  return writer.finish();
 }
 
-function encodeNode(node: PushNodeState): Buffer {
-  return encodeStruct({
-    Name: node.name,
-    Addr: node.address,
-    Port: node.port,
-    Meta: node.meta.length === 0 ? null : node.meta,
-    Incarnation: node.incarnation,
-    State: nodeStates.indexOf(node.state),
-    Vsn: node.versions,
-  });
+function writeNode(writer: MsgpackWriter, node: PushNodeState): void {
+  writer.struct(7);
+  writer.key(key.addr);
+  writer.bytes(node.address);
+  writer.key(key.incarnation);
+  writer.unsigned(node.incarnation);
+  writer.key(key.meta);
+  if (node.meta.length === 0) writer.nil();
+  else writer.bytes(node.meta);
+  writer.key(key.name);
+  writer.text(node.name);
+  writer.key(key.port);
+  writer.unsigned(node.port);
+  writer.key(key.state);
+  writer.unsigned(nodeStates.indexOf(node.state));
+  writer.key(key.vsn);
+  writer.bytes(node.versions);
 }
 
 /** What a decoded node takes up beside its bytes, roughly. */
@@ -46,7 +74,7 @@ export class PushPullParser {
   /** Reads on; throws IncompleteError where the bytes end, and `consumed` then says how many were understood. */
   read(reader: MsgpackReader, consumed: (offset: number) => void): PushPullMessage {
     if (!this.#header) {
-      const fields = new Fields(reader.struct(["Nodes", "UserStateLen", "Join"]));
+      const fields = reader.struct(headerSchema);
       this.#header = {
         nodes: fields.unsigned("Nodes", codecLimits.nodesPerPushPull),
         userStateBytes: fields.unsigned("UserStateLen", codecLimits.streamBytes),
@@ -56,11 +84,11 @@ export class PushPullParser {
     }
     const { nodes, userStateBytes, join } = this.#header;
     while (this.#nodes.length < nodes) {
-      this.#nodes.push(nodeFrom(new Fields(reader.struct(nodeFields))));
+      this.#nodes.push(nodeFrom(reader.struct(nodeSchema)));
       this.#hold(nodeCostBytes);
       consumed(reader.offset);
     }
-    return { type: "pushPull", join, nodes: this.#nodes, userState: Uint8Array.from(reader.raw(userStateBytes)) };
+    return { type: "pushPull", join, nodes: this.#nodes, userState: new Uint8Array(reader.raw(userStateBytes)) };
   }
 }
 
@@ -69,11 +97,11 @@ function nodeFrom(fields: Fields): PushNodeState {
   if (!state) throw protocolError("an unknown node state");
   return {
     name: fields.text("Name"),
-    address: Uint8Array.from(fields.bytes("Addr")),
+    address: fields.bytes("Addr"),
     port: fields.u16("Port"),
-    meta: Uint8Array.from(fields.bytes("Meta")),
+    meta: fields.bytes("Meta"),
     incarnation: fields.u32("Incarnation"),
     state,
-    versions: Uint8Array.from(fields.bytes("Vsn")),
+    versions: fields.bytes("Vsn"),
   };
 }

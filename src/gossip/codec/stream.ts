@@ -1,18 +1,20 @@
 import type { Random } from "../../base/index.ts";
 import { compressMessage, expandMessage } from "./compress.ts";
-import { decrypt, encrypt, encryptionOverheadBytes } from "./encryption.ts";
-import { Fields } from "./fields.ts";
+import { decrypt, encrypt, encryptedBytes } from "./encryption.ts";
+import { type Envelope, labelBytes, requiresEncryption, sendKey } from "./envelope.ts";
 import { labelHeader, stripLabel } from "./label.ts";
 import { codecLimits } from "./limits.ts";
 import { messageType, type StreamMessage } from "./message.ts";
 import { complete, IncompleteError, MsgpackReader } from "./msgpack-reader.ts";
 import { encodeStruct } from "./msgpack-writer.ts";
-import type { Envelope } from "./packet.ts";
-import { ackFields, ackFrom, encodePacketMessage, encodeTyped, pingFields, pingFrom } from "./packet-message.ts";
+import { encodePacketMessage, readAck, readPing } from "./packet-message.ts";
 import { protocolError } from "./protocol-error.ts";
 import { encodePushPull, PushPullParser } from "./push-pull-message.ts";
+import { Schema } from "./schema.ts";
 
 const frameHeadBytes = 5;
+const errorSchema = new Schema(["Error"]);
+const userSchema = new Schema(["UserMsgLen"]);
 
 /** A message with its type byte, as it stands in a stream. */
 function encodeStreamMessage(message: StreamMessage): Buffer {
@@ -21,7 +23,7 @@ function encodeStreamMessage(message: StreamMessage): Buffer {
     case "ack":
       return encodePacketMessage(message);
     case "error":
-      return encodeTyped(messageType.error, { Error: message.error });
+      return Buffer.concat([Buffer.of(messageType.error), encodeStruct({ Error: message.error })]);
     case "user":
       return Buffer.concat([Buffer.of(messageType.user), encodeStruct({ UserMsgLen: message.payload.length }), message.payload]);
     case "pushPull":
@@ -37,10 +39,11 @@ export function sealStream(
 ): Uint8Array {
   let frame = encodeStreamMessage(message);
   if (options.compress) frame = compressMessage(frame);
-  const [key] = options.keys;
+  const key = sendKey(options);
   if (key) {
-    const head = frameHead(frame.length + encryptionOverheadBytes);
-    frame = Buffer.concat([head, encrypt(frame, key, Buffer.concat([head, Buffer.from(options.label, "utf8")]), random)]);
+    const format = options.encryptionFormat ?? 1;
+    const head = frameHead(encryptedBytes(frame.length, format));
+    frame = Buffer.concat([head, encrypt(frame, key, Buffer.concat([head, labelBytes(options)]), random, format)]);
   }
   return options.dialled ? Buffer.concat([labelHeader(options.label), frame]) : frame;
 }
@@ -61,6 +64,7 @@ export class StreamReader {
   #size = 0;
   #start = 0;
   #pushPull: PushPullParser | undefined;
+  #isFrameOpen = false;
 
   /**
    * `dialled`: this side opened the stream, so the peer sends no label header.
@@ -70,6 +74,11 @@ export class StreamReader {
     this.#envelope = envelope;
     this.#hold = hold;
     this.#expectLabel = !dialled;
+  }
+
+  /** True once the label fits, until the layers around the message are off: what fails then is the frame. */
+  get isInFrame(): boolean {
+    return !this.#expectLabel && !this.#isFrameOpen;
   }
 
   /** Takes the next bytes; returns the message once it is complete. Errors: `protocol_error`. */
@@ -99,28 +108,27 @@ export class StreamReader {
   #read(): StreamMessage {
     let bytes = this.#buffer.subarray(this.#start, this.#size);
     if (this.#expectLabel) {
-      const rest = stripLabel(bytes, this.#envelope.label);
+      const rest = stripLabel(bytes, this.#envelope.label, this.#envelope.acceptUnlabelled);
       if (!rest) throw new IncompleteError();
       this.#expectLabel = false;
       this.#start += bytes.length - rest.length;
       bytes = this.#buffer.subarray(this.#start, this.#size);
     }
-    const isEncrypted = bytes[0] === messageType.encrypt;
+    // Inside a push/pull the next byte is data, whatever it looks like.
+    if (this.#pushPull) return this.#readPushPull(bytes, this.#pushPull, 0);
     if (bytes.length === 0) throw new IncompleteError();
-    if (isEncrypted !== this.#envelope.keys.length > 0) {
-      throw protocolError(isEncrypted ? "an encrypted stream, and no key is set" : "a stream in plaintext, and a key is set", {
-        reason: "decrypt",
-      });
+    if (bytes[0] !== messageType.encrypt) {
+      if (requiresEncryption(this.#envelope)) throw protocolError("a stream in plaintext, and a key is set", { reason: "decrypt" });
+      return this.#readPlain(bytes);
     }
-    if (!isEncrypted) return this.#readPlain(bytes);
+    if (this.#envelope.keys.length === 0) throw protocolError("an encrypted stream, and no key is set", { reason: "decrypt" });
     const plain = this.#decryptFrame(bytes);
-    return complete(() => (plain[0] === messageType.compress ? this.#readCompressed(plain) : readBody(plain, this.#hold)));
+    return complete(() => (plain[0] === messageType.compress ? this.#readCompressed(plain) : this.#readBody(plain)));
   }
 
   #readCompressed(bytes: Uint8Array): StreamMessage {
     const message = expandMessage(bytes.subarray(1), codecLimits.streamExpandedBytes);
-    this.#hold(message.length);
-    return complete(() => readBody(message, this.#hold));
+    return complete(() => this.#readBody(message));
   }
 
   #decryptFrame(bytes: Buffer): Buffer {
@@ -128,17 +136,25 @@ export class StreamReader {
     const length = bytes.readUInt32BE(1);
     if (length > codecLimits.streamBytes) throw protocolError("a frame is too long", { sizeBytes: length });
     if (bytes.length < frameHeadBytes + length) throw new IncompleteError();
-    const additional = Buffer.concat([bytes.subarray(0, frameHeadBytes), Buffer.from(this.#envelope.label, "utf8")]);
+    const additional = Buffer.concat([bytes.subarray(0, frameHeadBytes), labelBytes(this.#envelope)]);
     return decrypt(bytes.subarray(frameHeadBytes, frameHeadBytes + length), this.#envelope.keys, additional);
   }
 
   #readPlain(bytes: Buffer): StreamMessage {
+    if (bytes[0] === messageType.compress && !this.#pushPull) return this.#readCompressed(bytes);
+    this.#isFrameOpen = true;
     if (this.#pushPull) return this.#readPushPull(bytes, this.#pushPull, 0);
-    if (bytes[0] === messageType.compress) return this.#readCompressed(bytes);
     if (bytes[0] !== messageType.pushPull) return readBody(bytes, this.#hold);
     this.#pushPull = new PushPullParser(this.#hold);
     this.#start++;
     return this.#readPushPull(bytes, this.#pushPull, 1);
+  }
+
+  /** Of bytes that layers had to be taken off of. */
+  #readBody(bytes: Uint8Array): StreamMessage {
+    this.#isFrameOpen = true;
+    this.#hold(bytes.length);
+    return readBody(bytes, this.#hold);
   }
 
   #readPushPull(bytes: Buffer, parser: PushPullParser, offset: number): StreamMessage {
@@ -154,14 +170,14 @@ function readBody(bytes: Uint8Array, hold: (sizeBytes: number) => void): StreamM
   const reader = new MsgpackReader(bytes, 1);
   switch (bytes[0]) {
     case messageType.ping:
-      return pingFrom(new Fields(reader.struct(pingFields)));
+      return readPing(reader);
     case messageType.ack:
-      return ackFrom(new Fields(reader.struct(ackFields)));
+      return readAck(reader);
     case messageType.error:
-      return { type: "error", error: new Fields(reader.struct(["Error"])).text("Error") };
+      return { type: "error", error: reader.struct(errorSchema).prose("Error") };
     case messageType.user: {
-      const length = new Fields(reader.struct(["UserMsgLen"])).unsigned("UserMsgLen", codecLimits.streamBytes);
-      return { type: "user", payload: Uint8Array.from(reader.raw(length)) };
+      const length = reader.struct(userSchema).unsigned("UserMsgLen", codecLimits.streamBytes);
+      return { type: "user", payload: new Uint8Array(reader.raw(length)) };
     }
     case messageType.pushPull:
       return new PushPullParser(hold).read(reader, () => {});

@@ -4,11 +4,12 @@ import { CodedError, systemRandom } from "../../../src/base/index.ts";
 import { makeCompounds, splitCompound } from "../../../src/gossip/codec/compound.ts";
 import { compressMessage } from "../../../src/gossip/codec/compress.ts";
 import { crc32 } from "../../../src/gossip/codec/crc32.ts";
-import { decrypt, encrypt } from "../../../src/gossip/codec/encryption.ts";
+import { decrypt, encrypt, encryptedBytes, encryptionOverheadBytes } from "../../../src/gossip/codec/encryption.ts";
+import { packetOverheadBytes } from "../../../src/gossip/codec/envelope.ts";
 import { labelHeader, stripLabel } from "../../../src/gossip/codec/label.ts";
 import { lzwDecode, lzwEncode } from "../../../src/gossip/codec/lzw.ts";
 import type { PacketMessage, PushPullMessage, StreamMessage } from "../../../src/gossip/codec/message.ts";
-import { openPacket, packetOverheadBytes, sealPacket } from "../../../src/gossip/codec/packet.ts";
+import { openPacket, sealPacket } from "../../../src/gossip/codec/packet.ts";
 import { encodePacketMessage } from "../../../src/gossip/codec/packet-message.ts";
 import { StreamReader, sealStream } from "../../../src/gossip/codec/stream.ts";
 import { simRandom } from "../../support/sim-random.ts";
@@ -16,6 +17,7 @@ import { simRandom } from "../../support/sim-random.ts";
 const random = simRandom(1);
 const none = new Uint8Array();
 const plain = { label: "", keys: [] };
+const bare = { compress: false, crc: false };
 const key = new Uint8Array(32).fill(3);
 const suspect: PacketMessage = { type: "suspect", incarnation: 4, node: "n1", from: "n2" };
 const suspectBytes = encodePacketMessage(suspect);
@@ -80,7 +82,7 @@ test.each(envelopes)("a packet with label and keys of %j survives every combinat
   for (const compress of [true, false]) {
     for (const crc of [true, false]) {
       const message = makeCompounds(Array.from({ length: 20 }, () => suspectBytes))[0] as Uint8Array;
-      const packet = sealPacket(message, { ...envelope, compress, crc }, random);
+      const packet = sealPacket(message, envelope, { compress, crc }, random);
       expect(packet.length).toBeLessThanOrEqual(message.length + packetOverheadBytes(envelope));
       expect(openPacket(packet, envelope)).toMatchObject({ messages: Array(20).fill(suspect), problems: [] });
     }
@@ -89,24 +91,29 @@ test.each(envelopes)("a packet with label and keys of %j survives every combinat
 
 test("any key of the ring decrypts, a strange one does not, and plaintext is refused where keys are set", () => {
   const old = new Uint8Array(16).fill(9);
-  const packet = sealPacket(suspectBytes, { label: "", keys: [old], compress: false, crc: false }, random);
+  const packet = sealPacket(suspectBytes, { label: "", keys: [old] }, bare, random);
   expect(openPacket(packet, { label: "", keys: [key, old] }).messages).toEqual([suspect]);
   expect(codeOf(() => openPacket(packet, { label: "", keys: [key] }))).toBe("protocol_error");
   expect(codeOf(() => openPacket(suspectBytes, { label: "", keys: [key] }))).toBe("protocol_error");
 });
 
-test("ciphertext of format 1 is 29 bytes longer, bound to its additional data, and format 0 is unpadded", () => {
-  const sealed = encrypt(suspectBytes, key, Buffer.from("label"), random);
-  expect(sealed.length).toBe(suspectBytes.length + 29);
-  expect(codeOf(() => decrypt(sealed, [key], none))).toBe("protocol_error");
-  const padded = Buffer.concat([Buffer.from("hello"), Buffer.alloc(11, 11)]);
-  const version0 = encrypt(padded, key, none, random);
-  version0[0] = 0;
-  expect(decrypt(version0, [key], none).toString()).toBe("hello");
+test("ciphertext of format 1 is 29 bytes longer, of format 0 padded to whole blocks, and either is bound to its additional data", () => {
+  for (const format of [0, 1] as const) {
+    for (let length = 0; length < 40; length++) {
+      const plaintext = new Uint8Array(length).fill(length);
+      const sealed = encrypt(plaintext, key, Buffer.from("label"), random, format);
+      expect(sealed[0]).toBe(format);
+      expect(sealed.length).toBe(29 + (format === 0 ? (Math.floor(length / 16) + 1) * 16 : length));
+      expect(sealed.length).toBe(encryptedBytes(length, format));
+      expect(sealed.length).toBeLessThanOrEqual(length + encryptionOverheadBytes(format));
+      expect(decrypt(sealed, [key], Buffer.from("label"))).toEqual(Buffer.from(plaintext));
+      expect(codeOf(() => decrypt(sealed, [key], none))).toBe("protocol_error");
+    }
+  }
 });
 
 test("labels must be equal: another, a missing and an unexpected one are refused", () => {
-  const packet = sealPacket(suspectBytes, { label: "blue", keys: [], compress: false, crc: false }, random);
+  const packet = sealPacket(suspectBytes, { label: "blue", keys: [] }, bare, random);
   expect(openPacket(packet, { label: "blue", keys: [] }).messages).toEqual([suspect]);
   expect(codeOf(() => openPacket(packet, { label: "green", keys: [] }))).toBe("protocol_error");
   expect(codeOf(() => openPacket(packet, plain))).toBe("protocol_error");
@@ -116,7 +123,7 @@ test("labels must be equal: another, a missing and an unexpected one are refused
 });
 
 test("a packet with a wrong checksum is refused, and a checksum inside a compound is not understood", () => {
-  const packet = sealPacket(suspectBytes, { ...plain, compress: false, crc: true }, random);
+  const packet = sealPacket(suspectBytes, plain, { compress: false, crc: true }, random);
   const damaged = Uint8Array.from(packet);
   damaged[8] = (damaged[8] as number) ^ 1;
   expect(codeOf(() => openPacket(damaged, plain))).toBe("protocol_error");

@@ -6,7 +6,7 @@ import { sealStream } from "../../../src/gossip/codec/stream.ts";
 import { gossipMetrics } from "../../../src/gossip/gossip-metrics.ts";
 import { PushPull } from "../../../src/gossip/push-pull.ts";
 import type { GossipStream, Transport } from "../../../src/gossip/transport.ts";
-import { noMetrics } from "../../../src/observability/index.ts";
+import { noMetrics, silentLogger } from "../../../src/observability/index.ts";
 import { SimClock } from "../../support/sim-clock.ts";
 import { simRandom } from "../../support/sim-random.ts";
 
@@ -25,6 +25,7 @@ function create() {
     {
       clock,
       random,
+      logger: silentLogger,
       transport: {} as Transport,
       guard: openClusterGuard,
       metrics: {

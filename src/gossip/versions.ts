@@ -1,0 +1,79 @@
+import { CodedError } from "../base/index.ts";
+
+/** Protocol versions that are understood. */
+export const minProtocolVersion = 1;
+export const maxProtocolVersion = 5;
+
+/** Protocol min, max, current, delegate min, max, current: what a member says of itself. */
+export const defaultVersions: Uint8Array = versionVector(2, [0, 0, 0]);
+
+/** The vector of a member that speaks `protocolVersion`. Errors: `invalid_argument`. */
+export function versionVector(protocolVersion: number, delegate: readonly [min: number, max: number, current: number]): Uint8Array {
+  if (!Number.isInteger(protocolVersion) || protocolVersion < minProtocolVersion || protocolVersion > maxProtocolVersion) {
+    throw new CodedError("invalid_argument", "a gossip protocol version is from 1 to 5", { protocolVersion });
+  }
+  const [min, max, current] = delegate;
+  if (![min, max, current].every((each) => Number.isInteger(each) && each >= 0 && each <= 255) || current < min || current > max) {
+    throw new CodedError("invalid_argument", "delegate versions are three numbers up to 255, the current one within its range", { delegate });
+  }
+  return Uint8Array.of(minProtocolVersion, maxProtocolVersion, protocolVersion, min, max, current);
+}
+
+interface Versioned {
+  readonly name: string;
+  readonly state: string;
+  readonly versions: Uint8Array;
+}
+
+/** What all live nodes together understand. */
+interface Range {
+  min: number;
+  max: number;
+}
+
+const vectorBytes = 6;
+
+/** True for a vector that says nothing, or that goes together with a member which says `own`. */
+export function fitsVersions(versions: Uint8Array, own: Uint8Array): boolean {
+  const [min = 0, max = 0, current = 0] = versions;
+  if (versions.length < 3) return true;
+  if (min < minProtocolVersion || current < min || current > max) return false;
+  if (!isWithin(own[2], min, max) || !isWithin(current, own[0], own[1])) return false;
+  if (versions.length < vectorBytes) return true;
+  const [delegateMin, delegateMax, delegateCurrent] = versions.subarray(3);
+  return isWithin(own[5], delegateMin, delegateMax) && isWithin(delegateCurrent, delegateMin, delegateMax);
+}
+
+function isWithin(value = 0, min = 0, max = 0): boolean {
+  return value >= min && value <= max;
+}
+
+/**
+ * Errors: `cluster_mismatch` with the reason `versions`, where some node of either view speaks a version that some live node of
+ * them does not understand. Views are not merged then, on either side.
+ */
+export function checkVersions(remote: readonly Versioned[], local: readonly Versioned[]): void {
+  const protocol: Range = { min: 0, max: 255 };
+  const delegate: Range = { min: 0, max: 255 };
+  for (const { state, versions } of [...remote, ...local]) {
+    if (state !== "alive" || versions.length < vectorBytes) continue;
+    narrow(protocol, versions, 0);
+    narrow(delegate, versions, 3);
+  }
+  for (const { name, versions } of [...remote, ...local]) {
+    const [, , current = 0, , , delegateCurrent = 0] = versions;
+    if (isWithin(current, protocol.min, protocol.max) && isWithin(delegateCurrent, delegate.min, delegate.max)) continue;
+    throw new CodedError("cluster_mismatch", "a node speaks a version that another one does not understand", {
+      reason: "versions",
+      node: name,
+      versions: [...versions],
+      protocol,
+      delegate,
+    });
+  }
+}
+
+function narrow(range: Range, versions: Uint8Array, at: number): void {
+  range.min = Math.max(range.min, versions[at] as number);
+  range.max = Math.min(range.max, versions[at + 1] as number);
+}
