@@ -59,8 +59,8 @@ export class BroadcastQueue {
     this.#add(this.#user, { id: this.#nextId++, key: "", message, onFinished: undefined, transmits: 0 });
   }
 
-  /** Messages for one packet of at most `budgetBytes`, each counted as sent once. `nodes`: the cluster's size. */
-  take(budgetBytes: number, nodes: number): Uint8Array[] {
+  /** Messages for one packet of at most `budgetBytes`, each counted as sent once unless told otherwise. `nodes`: the cluster's size. */
+  take(budgetBytes: number, nodes: number, counted = true): Uint8Array[] {
     if (this.size === 0) return [];
     const limit = Math.max(1, retransmitLimit(this.#options.retransmitMultiplier, nodes));
     const reservedBytes = this.#user.size > 0 ? Math.floor(budgetBytes / 4) : 0;
@@ -76,7 +76,8 @@ export class BroadcastQueue {
     takeFrom(this.#system, reservedBytes);
     takeFrom(this.#user, 0);
     takeFrom(this.#system, 0);
-    const finished = taken.filter(([tiers, entry]) => !this.#keep(tiers, entry, limit));
+    if (!counted) for (const [tiers, entry] of taken) tiers.add(entry);
+    const finished = counted ? taken.filter(([tiers, entry]) => !this.#keep(tiers, entry, limit)) : [];
     for (const [, { onFinished }] of finished) onFinished?.();
     return taken.map(([, { message }]) => message);
   }

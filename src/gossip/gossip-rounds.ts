@@ -15,8 +15,8 @@ export interface GossipRoundsDeps {
   readonly random: Random;
   readonly queue: BroadcastQueue;
   readonly node: (name: string) => NodeRecord | undefined;
-  /** Sends what waits in the queue. */
-  readonly send: (to: GossipAddress, versions: Uint8Array) => void;
+  /** Sends what waits in the queue; where it is not `counted`, the messages are as often still to be sent as before. */
+  readonly send: (to: GossipAddress, versions: Uint8Array, counted: boolean) => void;
 }
 
 /**
@@ -58,24 +58,28 @@ export class GossipRounds implements Disposable {
     this.#timer = undefined;
     const nowMs = this.#deps.clock.monotonic();
     this.#lastMs = nowMs;
-    const sent = new Set<string>();
-    const turn = (name: string): Turn => {
-      const node = this.#deps.node(name);
-      if (!node) return "forget";
-      return this.#isTarget(node, nowMs) && !sent.has(name) ? "take" : "pass";
-    };
-    // In turn, not at random: a message goes out only a few times, and each should reach another member.
-    while (sent.size < this.#options.gossipNodes && this.#deps.queue.size > 0) {
-      const name = this.#order.next(turn);
-      const target = name === undefined ? undefined : this.#deps.node(name);
-      if (!target) break;
-      sent.add(target.name);
-      this.#deps.send(target, target.versions);
-    }
+    // The dead may be alive and refute, but what they are sent must not be missed by the living.
+    const { gossipNodes, gossipToTheDeadMs } = this.#options;
+    this.#send(1, false, ({ state, changedAtMs }) => state === "dead" && nowMs - changedAtMs <= gossipToTheDeadMs);
+    this.#send(gossipNodes, true, ({ state }) => state === "alive" || state === "suspect");
     this.wake();
   }
 
-  #isTarget({ state, changedAtMs }: NodeRecord, nowMs: number): boolean {
-    return state === "alive" || state === "suspect" || (state === "dead" && nowMs - changedAtMs <= this.#options.gossipToTheDeadMs);
+  /** In turn, not at random: a message goes out only a few times, and each should reach another member. */
+  #send(count: number, counted: boolean, isTarget: (node: NodeRecord) => boolean): void {
+    const { node, queue, send } = this.#deps;
+    const sent = new Set<string>();
+    const turn = (name: string): Turn => {
+      const known = node(name);
+      if (!known) return "forget";
+      return isTarget(known) && !sent.has(name) ? "take" : "pass";
+    };
+    while (sent.size < count && queue.size > 0) {
+      const name = this.#order.next(turn);
+      const target = name === undefined ? undefined : node(name);
+      if (!target) return;
+      sent.add(target.name);
+      send(target, target.versions, counted);
+    }
   }
 }

@@ -1,6 +1,6 @@
 import type { NodeRecord } from "./node-record.ts";
 import { Probe, type ProbeDeps, type ProbeOptions } from "./probe.ts";
-import { RoundRobin, type Turn } from "./round-robin.ts";
+import { ProbeOrder } from "./probe-order.ts";
 
 export interface ProberOptions extends ProbeOptions {
   /** Confirmations that end a suspicion as early as it can end. */
@@ -9,8 +9,8 @@ export interface ProberOptions extends ProbeOptions {
 
 export interface ProberDeps extends ProbeDeps {
   readonly node: (name: string) => NodeRecord | undefined;
-  /** Known nodes. */
-  readonly clusterSize: () => number;
+  /** All known nodes, sorted by name. */
+  readonly nodes: () => readonly NodeRecord[];
   readonly onRoundEnd: () => void;
 }
 
@@ -23,23 +23,22 @@ const checkersPerConfirmation = 4;
 export class Prober implements Disposable {
   readonly #options: ProberOptions;
   readonly #deps: ProberDeps;
-  readonly #order: RoundRobin;
+  readonly #order: ProbeOrder;
   readonly #waiting = new Set<string>();
   #timer: Disposable | undefined;
   #probe: Probe | undefined;
 
-  /** Starts probing at a random moment of the first interval. `names`: the nodes that are known by now. */
-  constructor(options: ProberOptions, deps: ProberDeps, names: Iterable<string>) {
+  /** Starts probing at a random moment of the first interval. */
+  constructor(options: ProberOptions, deps: ProberDeps) {
     this.#options = options;
     this.#deps = deps;
-    this.#order = new RoundRobin(deps.random);
-    for (const name of names) this.add(name);
+    this.#order = new ProbeOrder(options.name, deps.random);
     this.#schedule(deps.random.int(options.probeIntervalMs));
   }
 
   /** A node became known. */
   add(name: string): void {
-    if (name !== this.#options.name) this.#order.add(name);
+    this.#order.add(name);
   }
 
   /**
@@ -48,7 +47,7 @@ export class Prober implements Disposable {
    */
   checkSuspect(name: string): void {
     const checkers = checkersPerConfirmation * this.#options.confirmations;
-    if (this.#waiting.size >= maxWaiting || this.#deps.random.int(Math.max(1, this.#deps.clusterSize())) >= checkers) return;
+    if (this.#waiting.size >= maxWaiting || this.#deps.random.int(this.#deps.nodes().length) >= checkers) return;
     this.#waiting.add(name);
   }
 
@@ -87,12 +86,20 @@ export class Prober implements Disposable {
   }
 
   #nextInTurn(): NodeRecord | undefined {
-    const turn = (each: string): Turn => {
-      const node = this.#deps.node(each);
-      if (!node) return "forget";
-      return node.state === "alive" || node.state === "suspect" ? "take" : "pass";
+    const { clock, node, nodes, onRoundEnd } = this.#deps;
+    const accept = (each: string) => isProbed(node(each));
+    const startRound = () => {
+      onRoundEnd();
+      const names = nodes()
+        .filter((each) => each.name === this.#options.name || isProbed(each))
+        .map(({ name }) => name);
+      return { names, round: Math.floor(clock.now() / this.#options.probeIntervalMs) };
     };
-    const name = this.#order.next(turn, this.#deps.onRoundEnd);
-    return name === undefined ? undefined : this.#deps.node(name);
+    const name = this.#order.next(accept, startRound);
+    return name === undefined ? undefined : node(name);
   }
+}
+
+function isProbed(node: NodeRecord | undefined): boolean {
+  return node?.state === "alive" || node?.state === "suspect";
 }

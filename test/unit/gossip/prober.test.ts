@@ -62,7 +62,7 @@ function create(
       awareness,
       metrics: gossipMetrics(noMetrics, { countByState: () => ({}), queueLength: () => 0, healthScore: () => 0 }),
       sample: (count, accept) => table.sample(random, count, accept),
-      clusterSize: () => table.size,
+      nodes: () => table.snapshot,
       node: (name) => table.get(name),
       source: () => source,
       send: (to, messages) => {
@@ -71,13 +71,13 @@ function create(
         for (const message of messages) answer(to, message, acks);
       },
       streamPing: async () => stream,
+      onDirectAck: () => {},
       afterPoll: (fn) => network.afterPoll(self, fn),
       onFailed: note("failed"),
       onRefused: note("refused"),
       onAnsweredOverStream: note("stream"),
       onRoundEnd: () => {},
     },
-    nodes.map(({ name }) => name),
   );
   const failed = () => found.filter(({ kind }) => kind === "failed").map(({ name }) => name);
   return { clock, network, prober, awareness, table, sent, found, failed };
