@@ -1,7 +1,8 @@
 import type { Random } from "../base/index.ts";
 
 export interface AckHandler {
-  onAck(): void;
+  /** `payload`: what the peer added to its answer; null for nothing. */
+  onAck(payload: Uint8Array | null): void;
   /** `refused`: the node's host refused a stream. */
   onNack(refused: boolean): void;
 }
@@ -33,8 +34,8 @@ export class Acks {
     this.#handlers.delete(seqNo);
   }
 
-  ack(seqNo: number): void {
-    this.#handlers.get(seqNo)?.onAck();
+  ack(seqNo: number, payload: Uint8Array | null = null): void {
+    this.#handlers.get(seqNo)?.onAck(payload);
   }
 
   nack(seqNo: number, refused = false): void {

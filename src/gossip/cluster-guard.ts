@@ -1,11 +1,20 @@
+/** A node that someone, mostly itself, says is a member. */
+export interface ClaimedNode {
+  readonly name: string;
+  /** The advertised IP address. */
+  readonly host: string;
+  readonly port: number;
+  readonly meta: Uint8Array;
+}
+
 /** Keeps clusters apart. What travels is opaque here; the caller encodes and reads it. */
 export interface ClusterGuard {
   /** Sent with each full exchange of state. */
   userState(): Uint8Array;
   /** False: the peer that sent `bytes` belongs to another cluster. Must not throw. */
   acceptUserState(bytes: Uint8Array): boolean;
-  /** False: the node with this metadata belongs to another cluster. Must not throw. */
-  acceptMeta(name: string, meta: Uint8Array): boolean;
+  /** False: this node is not taken as a member, whoever claims that it is one. Must not throw. */
+  acceptNode(node: ClaimedNode): boolean;
 }
 
 export interface ClusterGuardOptions {
@@ -45,7 +54,7 @@ export function createClusterGuard(options: ClusterGuardOptions, codec: ClusterI
         options.clusterId(),
       );
     },
-    acceptMeta: (_name, meta) => {
+    acceptNode: ({ meta }) => {
       const id = options.clusterId();
       return accepts(
         readOr(() => codec.metaIdOfMeta(meta)),
@@ -59,5 +68,5 @@ export function createClusterGuard(options: ClusterGuardOptions, codec: ClusterI
 export const openClusterGuard: ClusterGuard = {
   userState: () => new Uint8Array(),
   acceptUserState: () => true,
-  acceptMeta: () => true,
+  acceptNode: () => true,
 };

@@ -1,18 +1,22 @@
-import { type Clock, CodedError, linkSignals, type Random, sharedAbortController, startDeadline } from "../base/index.ts";
+import { type Clock, CodedError, linkSignals, neverAborted, type Random, sharedAbortController, startDeadline } from "../base/index.ts";
 import type { Logger, Metrics } from "../observability/index.ts";
 import { Acks } from "./acks.ts";
 import { bytesToIp, formatAddress, type GossipAddress } from "./address.ts";
 import { Awareness } from "./awareness.ts";
 import { BroadcastQueue, retransmitLimit } from "./broadcast-queue.ts";
-import type { ClusterGuard } from "./cluster-guard.ts";
+import type { ClaimedNode, ClusterGuard } from "./cluster-guard.ts";
+import type { Envelope } from "./codec/envelope.ts";
+import { codecLimits } from "./codec/limits.ts";
 import type { PacketMessage, PushNodeState, Source } from "./codec/message.ts";
-import type { Envelope } from "./codec/packet.ts";
 import { encodePacketMessage } from "./codec/packet-message.ts";
 import { EventHub } from "./event-hub.ts";
 import { type GossipMetrics, gossipMetrics } from "./gossip-metrics.ts";
 import { GossipRounds } from "./gossip-rounds.ts";
+import { HookCalls } from "./hook-calls.ts";
+import type { MemberHooks } from "./hooks.ts";
 import { Joiner } from "./joiner.ts";
-import type { Member, PeerView } from "./member.ts";
+import { LimitedWarnings } from "./limited-warnings.ts";
+import type { Member, PeerView, SendOptions } from "./member.ts";
 import type { MemberEvent, MemberRecord } from "./member-event.ts";
 import type { NodeRecord } from "./node-record.ts";
 import type { GossipTuning } from "./options.ts";
@@ -27,7 +31,7 @@ import { MembershipState } from "./state.ts";
 import { StateRunner } from "./state-runner.ts";
 import { Strangers } from "./strangers.ts";
 import { SuspicionTimers } from "./suspicion-timers.ts";
-import type { Transport } from "./transport.ts";
+import type { GossipStream, Transport } from "./transport.ts";
 import { checkMeta, maxMetaBytes } from "./wire-checks.ts";
 
 export interface GossipMemberOptions {
@@ -36,6 +40,8 @@ export interface GossipMemberOptions {
   readonly port: number;
   readonly meta: Uint8Array;
   readonly envelope: Envelope;
+  /** Protocol min, max, current; delegate min, max, current. */
+  readonly versions: Uint8Array;
   readonly tuning: GossipTuning;
 }
 
@@ -46,6 +52,9 @@ export interface GossipMemberDeps {
   readonly metrics: Metrics;
   readonly transport: Transport;
   readonly guard: ClusterGuard;
+  readonly hooks: MemberHooks;
+  /** False: nothing is taken from this IP address. */
+  readonly isAllowed: (host: string) => boolean;
 }
 
 const maxQueueEntries = 4096;
@@ -71,6 +80,7 @@ export class GossipMember implements Member {
   readonly #warnings: PathWarnings;
   readonly #rounds: GossipRounds;
   readonly #events: EventHub;
+  readonly #hooks: HookCalls;
   readonly #runner: StateRunner;
   readonly #life = sharedAbortController();
   /** Probing, full exchanges and rejoining: what a member does that has not left. */
@@ -80,12 +90,14 @@ export class GossipMember implements Member {
   #destroying: Promise<void> | undefined;
 
   constructor(options: GossipMemberOptions, deps: GossipMemberDeps) {
-    const { name, envelope, tuning } = options;
+    const { name, envelope, tuning, versions } = options;
+    const protocolVersion = versions[2] as number;
     const { clock, random, transport, guard } = deps;
     this.name = name;
     this.#tuning = tuning;
     this.#deps = deps;
-    this.#state = new MembershipState({ ...tuning, ...options, acceptMeta: guard.acceptMeta.bind(guard) }, clock.monotonic());
+    const acceptNode = (claimed: ClaimedNode) => deps.isAllowed(claimed.host) && guard.acceptNode(claimed);
+    this.#state = new MembershipState({ ...tuning, ...options, acceptNode }, clock.monotonic());
     this.#queue = new BroadcastQueue({ retransmitMultiplier: tuning.retransmitMultiplier, maxEntries: maxQueueEntries });
     this.#awareness = new Awareness(tuning.awarenessMaxMultiplier);
     this.#metrics = gossipMetrics(deps.metrics, {
@@ -93,15 +105,16 @@ export class GossipMember implements Member {
       queueLength: () => this.#queue.size,
       healthScore: () => this.#awareness.score,
     });
+    this.#hooks = new HookCalls(deps.hooks, deps);
     this.#events = new EventHub({ counter: this.#metrics.events, logger: deps.logger });
     const clusterSize = () => this.#state.size;
-    this.#io = new PacketIo({ ...tuning, envelope }, { transport, random, queue: this.#queue, metrics: this.#metrics, clusterSize });
+    this.#io = new PacketIo({ ...tuning, envelope, protocolVersion }, { ...deps, queue: this.#queue, metrics: this.#metrics, clusterSize });
     this.#acks = new Acks(random);
     this.#warnings = new PathWarnings(deps);
     const node = (known: string) => this.#state.node(known);
     this.#rounds = new GossipRounds(tuning, {
       ...{ clock, random, node, queue: this.#queue },
-      send: (to, versions) => this.#io.send(to, [], versions),
+      send: (to, versions, counted) => this.#io.send(to, [], versions, counted),
     });
     const source = () => this.#source();
     const send = this.#io.send.bind(this.#io);
@@ -116,9 +129,10 @@ export class GossipMember implements Member {
       },
     );
     this.#pushPull = new PushPull(
-      { ...tuning, name, envelope },
+      { ...tuning, name, envelope, protocolVersion },
       {
         ...deps,
+        hooks: this.#hooks,
         metrics: this.#metrics,
         localNodes: () => this.#state.nodes.map(toPushNodeState),
         source,
@@ -149,7 +163,7 @@ export class GossipMember implements Member {
     });
     transport.start({
       onPacket: (bytes, from) => this.#onPacket(bytes, from),
-      onStream: (stream) => this.#pushPull.serve(stream, this.#life.signal),
+      onStream: (stream) => this.#onStream(stream),
     });
     this.#activity = this.#startActivity();
   }
@@ -186,6 +200,19 @@ export class GossipMember implements Member {
     }
     this.#queue.queueUser(encodePacketMessage({ type: "user", payload }));
     this.#rounds.wake();
+  }
+
+  async send(to: string | GossipAddress, payload: Uint8Array, { reliable, signal = neverAborted }: SendOptions): Promise<void> {
+    this.#life.signal.throwIfAborted();
+    const known = typeof to === "string" ? this.#state.node(to) : undefined;
+    if (typeof to === "string" && !known) throw new CodedError("not_found", "no gossip member has this name", { name: to });
+    using linked = linkSignals(signal, this.#life.signal);
+    const { host: name, port } = known ?? (to as GossipAddress);
+    const [host = name] = await this.#deps.transport.resolve(name, linked.signal);
+    if (!reliable) return this.#io.sendUser({ host, port }, payload, known?.versions);
+    const limitBytes = codecLimits.streamBytes;
+    if (payload.length <= limitBytes) return await this.#pushPull.sendUser({ host, port }, payload, linked.signal);
+    throw new CodedError("limit_exceeded", "a user message is longer than 20 MiB", { sizeBytes: payload.length, limitBytes });
   }
 
   async leave(signal: AbortSignal): Promise<void> {
@@ -248,6 +275,7 @@ export class GossipMember implements Member {
 
   #createRejoiner(): Rejoiner {
     const { transport, logger } = this.#deps;
+    const refusals = new LimitedWarnings(this.#deps);
     return new Rejoiner(this.#tuning, {
       ...this.#deps,
       nodes: () => this.#state.nodes,
@@ -257,7 +285,7 @@ export class GossipMember implements Member {
       onAttempt: (to, error) => {
         const fields = { address: formatAddress(to), error };
         if (error === undefined) logger.info("reached a lost gossip peer", fields);
-        else if (CodedError.is(error, "cluster_mismatch")) logger.warn("a gossip peer belongs to another cluster", fields);
+        else if (CodedError.is(error, "cluster_mismatch")) refusals.warn(error.message, fields);
         else logger.debug("a lost gossip peer does not answer", fields);
       },
     });
@@ -270,7 +298,8 @@ export class GossipMember implements Member {
     const prober = new Prober(
       { ...this.#tuning, name: this.name, confirmations: this.#tuning.suspicionMultiplier - 2 },
       {
-        ...{ clock, random, clusterSize, acks: this.#acks, awareness: this.#awareness, metrics: this.#metrics },
+        ...{ clock, random, acks: this.#acks, awareness: this.#awareness, metrics: this.#metrics },
+        nodes: () => this.#state.nodes,
         node: (name) => this.#state.node(name),
         sample: (count, accept) => this.#state.sample(random, count, accept),
         source: () => this.#source(),
@@ -280,9 +309,9 @@ export class GossipMember implements Member {
         onFailed: ({ name, incarnation }) => this.#runner.apply({ type: "suspect", node: name, incarnation, from: this.name }),
         onRefused: ({ name, incarnation }) => this.#runner.apply({ type: "refused", node: name, incarnation }),
         onAnsweredOverStream: (node) => this.#warnings.overStreamOnly(node),
+        onDirectAck: (member, roundTripMs, payload) => this.#hooks.onAck({ member, roundTripMs, payload: payload ?? new Uint8Array() }),
         onRoundEnd: () => this.#runner.apply({ type: "reap", olderThanMs: this.#tuning.gossipToTheDeadMs }),
       },
-      this.#state.nodes.map(({ name }) => name),
     );
     const peer = () => this.#state.sample(random, 1, ({ name, state }) => name !== this.name && state === "alive")[0];
     const synchronize = (to: NodeRecord, signal: AbortSignal) => this.#pushPull.synchronize(to, false, signal);
@@ -301,7 +330,14 @@ export class GossipMember implements Member {
 
   #onPacket(bytes: Uint8Array, from: GossipAddress): void {
     if (this.#life.signal.aborted) return;
-    for (const message of this.#io.open(bytes)) this.#onMessage(message, from);
+    if (!this.#deps.isAllowed(from.host)) this.#metrics.dropped.add(1, { reason: "network" });
+    else for (const message of this.#io.open(bytes, from)) this.#onMessage(message, from);
+  }
+
+  async #onStream(stream: GossipStream): Promise<void> {
+    if (this.#deps.isAllowed(stream.remote.host)) return await this.#pushPull.serve(stream, this.#life.signal);
+    this.#metrics.dropped.add(1, { reason: "network" });
+    stream.close();
   }
 
   #onMessage(message: PacketMessage, from: GossipAddress) {
@@ -309,11 +345,13 @@ export class GossipMember implements Member {
       case "ping":
         this.#onSource(message.source);
         if (message.node !== "" && message.node !== this.name) return this.#metrics.dropped.add(1, { reason: "wrong_node" });
-        return this.#io.send(replyAddress(message.source, from), [{ type: "ack", seqNo: message.seqNo, payload: null }]);
+        return this.#io.send(replyAddress(message.source, from), [
+          { type: "ack", seqNo: message.seqNo, payload: this.#hooks.ackPayload() },
+        ]);
       case "indirectPing":
         return this.#helper.serve(message, replyAddress(message.source, from));
       case "ack":
-        return this.#acks.ack(message.seqNo);
+        return this.#acks.ack(message.seqNo, message.payload);
       case "nack":
         return this.#acks.nack(message.seqNo, message.refused);
       case "user":

@@ -7,6 +7,14 @@ export interface PeerView {
   readonly userState: Uint8Array;
 }
 
+/** How a message for one member goes. */
+export interface SendOptions {
+  /** True: over a stream, up to 20 MiB. False: in one datagram, which may be lost. */
+  readonly reliable: boolean;
+  /** Default: only the stream timeout ends the waiting. */
+  readonly signal?: AbortSignal;
+}
+
 /** This process as a member of a cluster. */
 export interface Member extends AsyncDisposable {
   readonly name: string;
@@ -26,6 +34,13 @@ export interface Member extends AsyncDisposable {
   setMeta(meta: Uint8Array): void;
   /** Gossips a user message of at most 512 bytes; peers see it as a `message` event. Errors: `limit_exceeded`. */
   broadcast(payload: Uint8Array): void;
+  /**
+   * Sends a user message to one member, known by name or at an address; it sees a `message` event. Resolves when the message was
+   * handed to the network: nothing says that it was read.
+   *
+   * Errors: `not_found` for an unknown name, `limit_exceeded`; when reliable `deadline_exceeded` and those of the network.
+   */
+  send(to: string | GossipAddress, payload: Uint8Array, options: SendOptions): Promise<void>;
   /**
    * Tells the others and waits until that is sent out. Never rejects: when the signal aborts it stops waiting. Probes are
    * answered until {@link close}, and {@link join} leads back.

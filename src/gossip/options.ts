@@ -1,3 +1,5 @@
+import type { KeyRing } from "./key-ring.ts";
+
 /** Timing and sizes of the protocol, as three sets of defaults have them. */
 export interface GossipTuning {
   /** Time between two probes of this member. lan 1000, wan 5000, local 1000. */
@@ -107,8 +109,22 @@ export interface MemberOptions extends Partial<GossipTuning> {
   readonly preset?: GossipPreset | undefined;
   /** Members with another label are not heard. Default "" = none; at most 255 bytes. */
   readonly label?: string | undefined;
-  /** AES keys of 16, 24 or 32 bytes: the first encrypts, all decrypt. Default none = plaintext. */
+  /** Members without any label are heard as well. Default false. What this member sends has its label. */
+  readonly acceptUnlabelled?: boolean | undefined;
+  /** AES keys of 16, 24 or 32 bytes: the first encrypts, all decrypt. Default none = plaintext. The short form of {@link keyRing}. */
   readonly encryptionKeys?: readonly Uint8Array[] | undefined;
+  /** The keys, where they are to change while the member runs. */
+  readonly keyRing?: KeyRing | undefined;
+  /** Refuse plaintext where there are keys. Default true. */
+  readonly verifyIncoming?: boolean | undefined;
+  /** Encrypt what is sent where there are keys. Default true. */
+  readonly verifyOutgoing?: boolean | undefined;
+  /** Protocol that is spoken, 1 to 5. Default 2. With 1 all members must use one port number. */
+  readonly protocolVersion?: number | undefined;
+  /** Versions of the application's own protocol: understood from, up to, and spoken, each up to 255. Default 0, 0, 0. */
+  readonly delegateVersions?: readonly [min: number, max: number, current: number] | undefined;
+  /** Networks as `10.0.0.0/8` or `fd00::/8`: who is not in one of them is neither heard nor taken as a member. Default: everyone is. */
+  readonly allowedNetworks?: readonly string[] | undefined;
 }
 
 /** The preset with the overrides that are given. */

@@ -16,7 +16,7 @@ export interface PacketIoOptions {
   readonly envelope: Envelope;
   readonly compress: boolean;
   readonly packetBytes: number;
-  readonly protocolVersion?: number | undefined;
+  readonly protocolVersion: number;
 }
 
 export interface PacketIoDeps {
@@ -45,11 +45,14 @@ export class PacketIo {
     this.#warnings = new LimitedWarnings(deps);
   }
 
-  /** Sends `messages` in one datagram, with as much waiting gossip as fits. `versions`: the receiver's, where known. */
-  send(to: GossipAddress, messages: readonly PacketMessage[], versions?: Uint8Array): void {
+  /**
+   * Sends `messages` in one datagram, with as much waiting gossip as fits, which counts as sent unless told otherwise.
+   * `versions`: the receiver's, where known.
+   */
+  send(to: GossipAddress, messages: readonly PacketMessage[], versions?: Uint8Array, counted = true): void {
     const encoded: Uint8Array[] = messages.map(encodePacketMessage);
     const used = encoded.reduce((sum, message) => sum + message.length + compoundPartOverheadBytes, 0);
-    encoded.push(...this.#deps.queue.take(this.#budgetBytes() - used, this.#deps.clusterSize()));
+    encoded.push(...this.#deps.queue.take(this.#budgetBytes() - used, this.#deps.clusterSize(), counted));
     if (encoded.length === 0) return;
     const layers = { compress: this.#options.compress, crc: (versions?.[1] ?? 0) >= crcVersion && !isPlain(messages) };
     for (const message of makeCompounds(encoded)) {
@@ -89,7 +92,7 @@ export class PacketIo {
 
   #withPort(message: PacketMessage): PacketMessage {
     if (message.type !== "alive" && message.type !== "indirectPing") return message;
-    return withPort(message, this.#deps.transport.address.port, this.#options.protocolVersion ?? 2);
+    return withPort(message, this.#deps.transport.address.port, this.#options.protocolVersion);
   }
 
   /** What messages with their lengths may take of a datagram. The keys may change, and with them what encryption takes. */

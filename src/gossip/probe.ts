@@ -34,6 +34,8 @@ export interface ProbeDeps {
   /** The node's port refused streams of this member and of another. */
   readonly onRefused: (node: NodeRecord) => void;
   readonly onAnsweredOverStream: (node: NodeRecord) => void;
+  /** The node itself answered in time. */
+  readonly onDirectAck: (node: NodeRecord, roundTripMs: number, payload: Uint8Array | null) => void;
 }
 
 /** A peer with this protocol version answers an indirect probe that fails. */
@@ -53,6 +55,7 @@ export class Probe implements Disposable {
   #stream: AbortController | undefined;
   #timers: Disposable[] = [];
   #ended = false;
+  #othersAsked = false;
   #streamAnswer: StreamAnswer = "silent";
   #helpers: readonly NodeRecord[] = [];
   #nacksExpected = 0;
@@ -87,12 +90,21 @@ export class Probe implements Disposable {
   }
 
   #expect(onNack: (refused: boolean) => void): number {
-    const seqNo = this.#deps.acks.expect({ onAck: () => this.#succeed("direct"), onNack });
+    const seqNo = this.#deps.acks.expect({ onAck: (payload) => this.#onAck(payload), onNack });
     this.#seqNos.push(seqNo);
     return seqNo;
   }
 
+  #onAck(payload: Uint8Array | null): void {
+    if (this.#ended) return;
+    const roundTripMs = this.#deps.clock.monotonic() - this.#startedMs;
+    this.#succeed("direct");
+    // Once others were asked, an answer may be one that they passed on.
+    if (!this.#othersAsked) this.#deps.onDirectAck(this.#target, roundTripMs, payload);
+  }
+
   #askOthers(seqNo: number): void {
+    this.#othersAsked = true;
     const target = this.#target;
     const { streamProbes, indirectChecks, name: self } = this.#options;
     this.#helpers = this.#deps.sample(indirectChecks, ({ name, state }) => state === "alive" && name !== target.name && name !== self);

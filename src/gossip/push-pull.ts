@@ -4,7 +4,7 @@ import type { GossipAddress } from "./address.ts";
 import type { ClusterGuard } from "./cluster-guard.ts";
 import type { PingMessage, PushNodeState, PushPullMessage, Source, StreamMessage } from "./codec/message.ts";
 import type { GossipMetrics } from "./gossip-metrics.ts";
-import type { MemberHooks } from "./hooks.ts";
+import type { HookCalls } from "./hook-calls.ts";
 import { LimitedWarnings } from "./limited-warnings.ts";
 import { type Reply, StreamIo, type StreamIoOptions } from "./stream-io.ts";
 import type { GossipStream, Transport } from "./transport.ts";
@@ -14,8 +14,7 @@ import { withPort } from "./wire-checks.ts";
 
 export interface PushPullOptions extends StreamIoOptions {
   readonly name: string;
-  /** Default 2. */
-  readonly protocolVersion?: number | undefined;
+  readonly protocolVersion: number;
 }
 
 export interface PushPullDeps {
@@ -24,7 +23,7 @@ export interface PushPullDeps {
   readonly logger: Logger;
   readonly transport: Transport;
   readonly guard: ClusterGuard;
-  readonly hooks?: MemberHooks | undefined;
+  readonly hooks: HookCalls;
   readonly metrics: GossipMetrics;
   readonly localNodes: () => readonly PushNodeState[];
   readonly source: () => Source;
@@ -51,7 +50,7 @@ export class PushPull {
     this.#deps = deps;
     this.#warnings = new LimitedWarnings(deps);
     this.#io = new StreamIo(options, { ...deps, warnings: this.#warnings });
-    this.#userState = new UserState({ ...deps, hooks: deps.hooks ?? {} });
+    this.#userState = new UserState(deps);
   }
 
   /** Asks for the peer's view and gives none. Merges nothing and does not check whose cluster it is. Errors: as of {@link synchronize}. */
@@ -146,6 +145,6 @@ export class PushPull {
   }
 
   #withPorts(nodes: readonly PushNodeState[]): readonly PushNodeState[] {
-    return nodes.map((node) => withPort(node, this.#deps.transport.address.port, this.#options.protocolVersion ?? 2));
+    return nodes.map((node) => withPort(node, this.#deps.transport.address.port, this.#options.protocolVersion));
   }
 }

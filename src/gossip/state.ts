@@ -1,6 +1,7 @@
 import type { Random } from "../base/index.ts";
 import { bytesToIp, compareAddresses, formatAddress } from "./address.ts";
 import { aliveOf, beats, sameClaim } from "./claims.ts";
+import type { ClaimedNode } from "./cluster-guard.ts";
 import type { AliveMessage, DeadMessage, NodeState, PushNodeState, SuspectMessage } from "./codec/message.ts";
 import type { FailureReason } from "./member-event.ts";
 import type { NodeRecord } from "./node-record.ts";
@@ -8,7 +9,7 @@ import { NodeTable } from "./node-table.ts";
 import type { Claim, Effect, StateEvent } from "./state-event.ts";
 import { suspicionBounds } from "./suspicion.ts";
 import { Suspicions } from "./suspicions.ts";
-import { checkAccusation, checkIncarnation, checkNode, maxIncarnation, normalVersions, ownVersions } from "./wire-checks.ts";
+import { checkAccusation, checkIncarnation, checkNode, maxIncarnation, normalVersions } from "./wire-checks.ts";
 
 export interface StateOptions {
   readonly name: string;
@@ -18,8 +19,10 @@ export interface StateOptions {
   readonly suspicionMultiplier: number;
   readonly suspicionMaxMultiplier: number;
   readonly probeIntervalMs: number;
-  /** False: the node belongs to another cluster. */
-  readonly acceptMeta: (name: string, meta: Uint8Array) => boolean;
+  /** What this member says of its versions. */
+  readonly versions: Uint8Array;
+  /** False: the node is not taken as a member. */
+  readonly acceptNode: (node: ClaimedNode) => boolean;
 }
 
 /** Nodes that the view holds; who comes after them is not taken. */
@@ -47,8 +50,8 @@ export class MembershipState {
   constructor(options: StateOptions, nowMs: number) {
     this.#options = options;
     this.#nowMs = nowMs;
-    const { name, address, port, meta } = options;
-    this.#own = { type: "alive", node: name, incarnation: firstIncarnation, address, port, meta, versions: ownVersions };
+    const { name, address, port, meta, versions } = options;
+    this.#own = { type: "alive", node: name, incarnation: firstIncarnation, address, port, meta, versions };
     this.#store(this.#own, "alive");
   }
 
@@ -144,10 +147,10 @@ export class MembershipState {
 
   #alive(received: AliveMessage) {
     const known = this.#nodes.get(received.node);
-    if (!checkNode(received) || (known && !checkIncarnation(received, known))) return this.#drop("invalid");
+    if (!checkNode(received, this.#options.versions) || (known && !checkIncarnation(received, known))) return this.#drop("invalid");
     const message = { ...received, versions: normalVersions(received.versions) };
     if (message.node === this.#options.name) return this.#aliveSelf(message);
-    if (!this.#options.acceptMeta(message.node, message.meta)) return this.#drop("cluster");
+    if (!this.#isAccepted(message)) return this.#drop("cluster");
     if (!known) return this.#nodes.size < maxNodes ? this.#adopt(message, undefined) : this.#drop("full");
     const newer = message.incarnation > known.incarnation;
     if (compareAddresses(message, known) === 0) {
@@ -158,6 +161,10 @@ export class MembershipState {
     if (known.state === "left" || (known.state !== "alive" && newer)) return this.#adopt(message, known);
     if (known.state !== "alive") return this.#accuse(known, message);
     this.#conflict(message, known);
+  }
+
+  #isAccepted({ node: name, address, port, meta }: AliveMessage): boolean {
+    return this.#options.acceptNode({ name, host: bytesToIp(address) ?? "", port, meta });
   }
 
   /** Two addresses claim to be alive under one name: the higher incarnation wins, then the lower address. */

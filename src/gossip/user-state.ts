@@ -1,6 +1,5 @@
-import type { Logger } from "../observability/index.ts";
 import { type ClusterGuard, openClusterGuard } from "./cluster-guard.ts";
-import type { MemberHooks } from "./hooks.ts";
+import type { HookCalls } from "./hook-calls.ts";
 
 const emptyBytes = new Uint8Array();
 const lengthBytes = 4;
@@ -11,30 +10,26 @@ const lengthBytes = 4;
  */
 export class UserState {
   readonly #guard: ClusterGuard;
-  readonly #hooks: MemberHooks;
-  readonly #logger: Logger;
+  readonly #hooks: HookCalls;
   readonly #hasGuard: boolean;
-  readonly #hasHooks: boolean;
 
-  constructor(deps: { readonly guard: ClusterGuard; readonly hooks: MemberHooks; readonly logger: Logger }) {
+  constructor(deps: { readonly guard: ClusterGuard; readonly hooks: HookCalls }) {
     this.#guard = deps.guard;
     this.#hooks = deps.hooks;
-    this.#logger = deps.logger;
     this.#hasGuard = deps.guard !== openClusterGuard;
-    this.#hasHooks = deps.hooks.userState !== undefined || deps.hooks.mergeUserState !== undefined;
   }
 
   /** What this member sends. `join`: one of the two joins through the other. */
   local(join: boolean): Uint8Array {
-    if (!this.#hasHooks) return this.#guard.userState();
-    const own = this.#call(() => this.#hooks.userState?.(join)) ?? emptyBytes;
+    if (!this.#hooks.hasUserState) return this.#guard.userState();
+    const own = this.#hooks.userState(join);
     return this.#hasGuard ? frame(this.#guard.userState(), own) : own;
   }
 
   /** What goes with a question, which tells nothing but of which cluster it is. */
   question(): Uint8Array {
     const guarded = this.#guard.userState();
-    return this.#hasHooks && this.#hasGuard ? frame(guarded, emptyBytes) : guarded;
+    return this.#hooks.hasUserState && this.#hasGuard ? frame(guarded, emptyBytes) : guarded;
   }
 
   /** False: the peer that sent `bytes` belongs to another cluster. */
@@ -45,21 +40,12 @@ export class UserState {
   /** Hands the application its part of what an accepted peer sent. */
   merge(bytes: Uint8Array, join: boolean): void {
     const own = this.#split(bytes)[1];
-    if (own.length > 0) this.#call(() => this.#hooks.mergeUserState?.(own, join));
+    if (own.length > 0) this.#hooks.mergeUserState(own, join);
   }
 
   #split(bytes: Uint8Array): [guard: Uint8Array, application: Uint8Array] {
-    if (!this.#hasHooks) return [bytes, emptyBytes];
+    if (!this.#hooks.hasUserState) return [bytes, emptyBytes];
     return this.#hasGuard ? unframe(bytes) : [emptyBytes, bytes];
-  }
-
-  #call<T>(hook: () => T): T | undefined {
-    try {
-      return hook();
-    } catch (error) {
-      this.#logger.error("a gossip hook failed", { error });
-      return undefined;
-    }
   }
 }
 
@@ -73,7 +59,8 @@ function frame(guard: Uint8Array, application: Uint8Array): Uint8Array {
 
 /** Bytes without the frame are those of a foreign member; the guard may know what they are. */
 function unframe(bytes: Uint8Array): [Uint8Array, Uint8Array] {
-  const end = bytes.length < lengthBytes ? Number.POSITIVE_INFINITY : lengthBytes + new DataView(bytes.buffer, bytes.byteOffset).getUint32(0);
+  const end =
+    bytes.length < lengthBytes ? Number.POSITIVE_INFINITY : lengthBytes + new DataView(bytes.buffer, bytes.byteOffset).getUint32(0);
   if (end > bytes.length) return [bytes, emptyBytes];
   return [bytes.subarray(lengthBytes, end), bytes.subarray(end)];
 }

@@ -14,7 +14,9 @@ export function versionVector(protocolVersion: number, delegate: readonly [min: 
   }
   const [min, max, current] = delegate;
   if (![min, max, current].every((each) => Number.isInteger(each) && each >= 0 && each <= 255) || current < min || current > max) {
-    throw new CodedError("invalid_argument", "delegate versions are three numbers up to 255, the current one within its range", { delegate });
+    throw new CodedError("invalid_argument", "delegate versions are three numbers up to 255, the current one within its range", {
+      delegate,
+    });
   }
   return Uint8Array.of(minProtocolVersion, maxProtocolVersion, protocolVersion, min, max, current);
 }

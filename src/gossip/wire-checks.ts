@@ -13,8 +13,6 @@ const maxLeapTo = 0x7fffffff;
 /** What may be missed of a node's incarnations beyond that. */
 const maxMissed = 1024;
 
-export const ownVersions: Uint8Array = defaultVersions;
-
 /** True for an incarnation that a node can have reached which is `known` so. */
 export function checkIncarnation({ incarnation }: { incarnation: number }, known: { incarnation: number }): boolean {
   return incarnation <= maxLeapTo || incarnation <= known.incarnation + maxMissed;
@@ -29,7 +27,7 @@ export function checkAccusation(message: SuspectMessage | DeadMessage, known: { 
  * True for a claim that may enter the view of a member that says `ownVersions`: what passes here is passed on to others, so it
  * must not harm them either, and one claim of versions that nobody can have would keep everyone from joining.
  */
-export function checkNode({ node, address, port, meta, versions }: AliveMessage, ownVersions: Uint8Array = defaultVersions): boolean {
+export function checkNode({ node, address, port, meta, versions }: AliveMessage, ownVersions: Uint8Array): boolean {
   const nameBytes = Buffer.byteLength(node);
   if (nameBytes < 1 || nameBytes > maxNameBytes) return false;
   if ((address.length !== 4 && address.length !== 16) || port === 0 || meta.length > maxMetaBytes) return false;

@@ -57,7 +57,7 @@ export class Membership implements AsyncDisposable {
         const theirs = decodePushPullState(bytes);
         return theirs === undefined ? !cluster.requireId : theirs === facts.clusterId;
       },
-      acceptMeta: (_name: string, meta: Uint8Array) =>
+      acceptNode: ({ meta }: { meta: Uint8Array }) =>
         belongsToCluster(meta, facts.clusterId) && !(cluster.requireId && !decodeNodeMeta(meta)),
     };
     const member = await listenOnFree("gossip", options.wanted, options.avoidPorts, (bindHost, bindPort) =>

@@ -3,32 +3,14 @@ import { makeCompounds } from "../../src/gossip/codec/compound.ts";
 import { openPacket } from "../../src/gossip/codec/packet.ts";
 import { encodePacketMessage } from "../../src/gossip/codec/packet-message.ts";
 import { StreamReader } from "../../src/gossip/codec/stream.ts";
-import { MembershipState } from "../../src/gossip/state.ts";
+import type { MembershipState } from "../../src/gossip/state.ts";
 import type { Effect, StateEvent } from "../../src/gossip/state-event.ts";
 
 const plain = { label: "", keys: [] };
-const own = Uint8Array.of(127, 0, 0, 1);
-const other = Uint8Array.of(10, 0, 0, 2);
-const versions = Uint8Array.of(1, 5, 2, 0, 0, 0);
-const none = new Uint8Array();
-
 /** This node and one other, with the names that the seeds speak of. */
 function create(): MembershipState {
-  const state = new MembershipState(
-    {
-      name: "n1",
-      address: own,
-      port: 7946,
-      meta: none,
-      suspicionMultiplier: 4,
-      suspicionMaxMultiplier: 6,
-      probeIntervalMs: 1000,
-      versions: Uint8Array.of(1, 5, 2, 0, 0, 0),
-      acceptNode: ({ meta }) => meta[0] !== 66,
-    },
-    0,
-  );
-  state.apply({ type: "alive", incarnation: 3, node: "n2", address: other, port: 7946, meta: none, versions }, 0);
+  const state = createState({ name: "n1", acceptNode: ({ meta }) => meta[0] !== 66 });
+  state.apply(aliveMessage("n2", 3, { address: Uint8Array.of(10, 0, 0, 2) }), 0);
   return state;
 }
 

@@ -66,7 +66,7 @@ test("members with a label and an encryption key join, and one with another key 
   await using _b = b;
   await using _c = c;
   await using stranger = await start("d", { ...options, encryptionKeys: [new Uint8Array(32).fill(2)], streamTimeoutMs: 500 });
-  await expect(stranger.join([a.address], neverAborted)).rejects.toMatchObject({ code: "node_unavailable" });
+  await expect(stranger.join([a.address], neverAborted)).rejects.toMatchObject({ code: "cluster_mismatch", fields: { reason: "key" } });
   expect(alive(a)).toHaveLength(3);
 });
 

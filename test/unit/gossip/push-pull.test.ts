@@ -4,6 +4,7 @@ import { openClusterGuard } from "../../../src/gossip/cluster-guard.ts";
 import type { PushNodeState, StreamMessage } from "../../../src/gossip/codec/message.ts";
 import { sealStream } from "../../../src/gossip/codec/stream.ts";
 import { gossipMetrics } from "../../../src/gossip/gossip-metrics.ts";
+import { HookCalls } from "../../../src/gossip/hook-calls.ts";
 import { PushPull } from "../../../src/gossip/push-pull.ts";
 import type { GossipStream, Transport } from "../../../src/gossip/transport.ts";
 import { noMetrics, silentLogger } from "../../../src/observability/index.ts";
@@ -21,10 +22,11 @@ function create() {
   const dropped = new Map<string, number>();
   const metrics = gossipMetrics(noMetrics, { countByState: () => ({}), queueLength: () => 0, healthScore: () => 0 });
   const pushPull = new PushPull(
-    { name: "n1", envelope, compress: false, streamTimeoutMs: 10_000 },
+    { name: "n1", envelope, compress: false, streamTimeoutMs: 10_000, protocolVersion: 2 },
     {
       clock,
       random,
+      hooks: new HookCalls({}, { clock, logger: silentLogger }),
       logger: silentLogger,
       transport: {} as Transport,
       guard: openClusterGuard,

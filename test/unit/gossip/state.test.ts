@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { ClaimedNode } from "../../../src/gossip/cluster-guard.ts";
 import type { AliveMessage, DeadMessage, NodeState, PushNodeState, SuspectMessage } from "../../../src/gossip/codec/message.ts";
 import { MembershipState } from "../../../src/gossip/state.ts";
 import type { Effect, StateEvent } from "../../../src/gossip/state-event.ts";
@@ -9,7 +10,7 @@ const addressA = Uint8Array.of(10, 0, 0, 2);
 const addressB = Uint8Array.of(10, 0, 0, 3);
 const own = Uint8Array.of(10, 0, 0, 1);
 
-function create(acceptMeta: (name: string, meta: Uint8Array) => boolean = () => true): MembershipState {
+function create(acceptNode: (node: ClaimedNode) => boolean = () => true): MembershipState {
   return new MembershipState(
     {
       name: "self",
@@ -19,7 +20,8 @@ function create(acceptMeta: (name: string, meta: Uint8Array) => boolean = () => 
       suspicionMultiplier: 4,
       suspicionMaxMultiplier: 6,
       probeIntervalMs: 1000,
-      acceptMeta,
+      versions,
+      acceptNode,
     },
     0,
   );
@@ -266,7 +268,7 @@ test("the dead and the left are forgotten after a time, and the owner hears of i
 
 // B43
 test("a node whose metadata names another cluster never enters the view", () => {
-  const state = create((_name, meta) => meta[0] !== 66);
+  const state = create(({ meta }) => meta[0] !== 66);
   const foreign = { meta: Uint8Array.of(66) };
   expect(kinds(apply(state, 0, alive("n1", 1, foreign), { type: "merge", nodes: [remote("n2", 1, "alive", foreign)] }))).toEqual([
     "dropped",
