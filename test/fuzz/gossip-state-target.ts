@@ -5,6 +5,7 @@ import { encodePacketMessage } from "../../src/gossip/codec/packet-message.ts";
 import { StreamReader } from "../../src/gossip/codec/stream.ts";
 import type { MembershipState } from "../../src/gossip/state.ts";
 import type { Effect, StateEvent } from "../../src/gossip/state-event.ts";
+import { aliveMessage, createState } from "../support/membership-state.ts";
 
 const plain = { label: "", keys: [] };
 /** This node and one other, with the names that the seeds speak of. */
