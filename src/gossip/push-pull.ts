@@ -1,6 +1,6 @@
 import { type Clock, CodedError, errnoOf, type Random } from "../base/index.ts";
 import type { Logger } from "../observability/index.ts";
-import type { GossipAddress } from "./address.ts";
+import { formatAddress, type GossipAddress } from "./address.ts";
 import type { ClusterGuard } from "./cluster-guard.ts";
 import type { PingMessage, PushNodeState, PushPullMessage, Source, StreamMessage } from "./codec/message.ts";
 import type { GossipMetrics } from "./gossip-metrics.ts";
@@ -37,12 +37,16 @@ export interface PushPullDeps {
 /** What came of a ping over a stream. `refused`: its host says that nobody listens there. */
 export type StreamAnswer = "answered" | "refused" | "silent";
 
+const maxMismatched = 1024;
+
 /** What two members say to each other over streams: full exchanges, pings, user messages. */
 export class PushPull {
   readonly #options: PushPullOptions;
   readonly #deps: PushPullDeps;
   readonly #io: StreamIo;
   readonly #userState: UserState;
+  /** Addresses of peers whose last answer could not be decrypted. */
+  readonly #mismatched = new Set<string>();
   readonly #warnings: LimitedWarnings;
 
   constructor(options: PushPullOptions, deps: PushPullDeps) {
@@ -64,6 +68,8 @@ export class PushPull {
    */
   async synchronize(to: GossipAddress, join: boolean, signal: AbortSignal): Promise<void> {
     try {
+      // A peer that may read this member but not be read would take it for a member that never answers.
+      if (this.#mismatched.has(formatAddress(to))) await this.query(to, signal);
       const nodes = this.#deps.localNodes();
       const reply = await this.#exchange(to, { type: "pushPull", join, nodes, userState: this.#userState.local(join) }, signal);
       this.checkCluster(reply, to);
@@ -139,9 +145,18 @@ export class PushPull {
   }
 
   async #exchange(to: GossipAddress, message: PushPullMessage, signal: AbortSignal): Promise<PushPullMessage> {
-    const reply = await this.#io.ask(to, message, signal);
+    const reply = await this.#io.ask(to, message, signal).catch((error) => {
+      if (CodedError.is(error, "cluster_mismatch")) this.#noteMismatch(formatAddress(to));
+      throw error;
+    });
+    this.#mismatched.delete(formatAddress(to));
     if (reply.type === "pushPull") return { ...reply, nodes: this.#withPorts(reply.nodes) };
     throw new CodedError("protocol_error", "a peer did not answer with its state", { ...to });
+  }
+
+  #noteMismatch(address: string): void {
+    if (this.#mismatched.size >= maxMismatched) this.#mismatched.clear();
+    this.#mismatched.add(address);
   }
 
   #withPorts(nodes: readonly PushNodeState[]): readonly PushNodeState[] {
