@@ -1,100 +1,73 @@
-import type { Random } from "../../src/base/index.ts";
-import { shuffle } from "../../src/base/index.ts";
-import { simRandom } from "../support/sim-random.ts";
-import { SimCluster, type SimNode } from "./sim-cluster.ts";
+import { bounds } from "./bounds.ts";
+import { allFaults, churnFaults, clockFaults, crashFaults, cutFaults, type Fault, pauseFaults, wholeClusterFaults } from "./faults.ts";
+import type { World } from "./world.ts";
 
-export interface ScenarioResult {
-  readonly virtualMs: number;
-  /** From the end of all faults until every view was right. */
-  readonly convergedMs: number;
-  /** Times that a view declared a node dead during the faults, rightly or not. */
-  readonly deaths: number;
+/** What happens to a cluster between two times of peace. */
+export type Phase = (world: World, lengthMs: number) => Promise<void>;
+
+/** Lets faults begin at random moments, the more often the larger the cluster. */
+function random(faults: readonly Fault[]): Phase {
+  return async (world, lengthMs) => {
+    const { cluster } = world;
+    const meanMs = 40_000 / (1 + Math.log2(world.slots.length));
+    // What strikes everyone strikes a large cluster more rarely, as it would if it were several small ones.
+    const rareShare = Math.min(1, 20 / world.slots.length);
+    const endMs = cluster.clock.monotonic() + lengthMs;
+    while (cluster.clock.monotonic() < endMs) {
+      const fault = faults[world.random.int(faults.length)] as Fault;
+      if (!wholeClusterFaults.includes(fault) || world.random.float() < rareShare) world.begin(fault);
+      await cluster.run(world.random.float() * 2 * meanMs);
+    }
+  };
 }
 
-/** Time within which all views must be right once faults stop. */
-const convergenceBoundMs = 180_000;
+/** Nothing happens: nobody may even be suspected. */
+const calm: Phase = async ({ cluster }, lengthMs) => {
+  const before = cluster.suspicions;
+  await cluster.run(lengthMs);
+  if (cluster.suspicions > before) throw new Error(`${cluster.suspicions - before} suspicions although nothing happened`);
+};
 
+/** A quarter of all datagrams is lost, some are doubled, all are reordered: nobody may be declared dead. */
+const loss: Phase = async ({ cluster }, lengthMs) => {
+  Object.assign(cluster.network.faults, { loss: 0.25, duplication: 0.05, maxDelayMs: 40 });
+  const before = cluster.falseDeaths.count;
+  await cluster.run(lengthMs);
+  if (cluster.falseDeaths.count > before) throw new Error("a live member was declared dead while a quarter of all datagrams was lost");
+};
+
+/** Halves that do not see each other for the whole time. */
+const partition: Phase = async ({ cluster, slots }, lengthMs) => {
+  const hosts = slots.map(({ node }) => node.host);
+  cluster.holdAll(1);
+  cluster.network.partition(hosts.slice(0, hosts.length / 2), hosts.slice(hosts.length / 2));
+  await cluster.run(lengthMs);
+  cluster.network.joinGroups();
+  cluster.holdAll(-1);
+};
+
+/** The scenarios by name. `phaseMs`: how long one phase lasts at most, before a time of peace in which views must converge. */
 export const scenarios = {
-  /** Joins one after the other, nothing else. */
-  calm: async () => {},
-  /** A quarter of all datagrams is lost, some are doubled, all are reordered. */
-  loss: async (cluster: SimCluster) => {
-    Object.assign(cluster.network.faults, { loss: 0.25, duplication: 0.05, maxDelayMs: 40 });
-    await cluster.run(60_000);
-  },
-  /** Halves that do not see each other for longer than the dead are remembered. */
-  partition: async (cluster: SimCluster, nodes: SimNode[]) => {
-    const hosts = nodes.map(({ host }) => host);
-    cluster.network.partition(hosts.slice(0, hosts.length / 2), hosts.slice(hosts.length / 2));
-    await cluster.run(150_000);
-  },
-  /** Everything at once, at random: cuts, pauses, crashes, restarts, leaves, loss. */
-  chaos: async (cluster: SimCluster, nodes: SimNode[], random: Random) => {
-    for (let round = 0; round < 12; round++) await chaosRound(cluster, nodes, random);
-  },
-} satisfies Record<string, (cluster: SimCluster, nodes: SimNode[], random: Random) => Promise<void>>;
+  calm: { phase: calm, phaseMs: 3_600_000 },
+  loss: { phase: loss, phaseMs: 600_000 },
+  partition: { phase: partition, phaseMs: 150_000 },
+  "long-partition": { phase: partition, phaseMs: 1_000_000 },
+  cuts: { phase: random(cutFaults), phaseMs: 300_000 },
+  pauses: { phase: random(pauseFaults), phaseMs: 300_000 },
+  clocks: { phase: random(clockFaults), phaseMs: 300_000 },
+  crashes: { phase: random(crashFaults), phaseMs: 300_000 },
+  churn: { phase: random(churnFaults), phaseMs: 600_000 },
+  mixed: { phase: random(allFaults), phaseMs: 300_000 },
+} satisfies Record<string, { readonly phase: Phase; readonly phaseMs: number }>;
 
 export type Scenario = keyof typeof scenarios;
 
-async function chaosRound(cluster: SimCluster, nodes: SimNode[], random: Random): Promise<void> {
-  const { network } = cluster;
-  Object.assign(network.faults, { loss: random.float() * 0.3, duplication: random.float() * 0.1, maxDelayMs: 1 + random.float() * 80 });
-  const [a, b] = shuffle(random, [...cluster.nodes.values()]);
-  if (!a || !b) return;
-  switch (random.int(6)) {
-    case 0:
-      network.cut(a.host, b.host);
-      break;
-    case 1:
-      network.cutOneWay(a.host, b.host, (["packets", "streams", "all"] as const)[random.int(3)]);
-      break;
-    case 2:
-      network.pause(a.host);
-      break;
-    case 3:
-    case 4: {
-      const index = Number(a.host.split(".")[3]);
-      await cluster.crash(a);
-      await cluster.run(random.int(20_000));
-      const again = await cluster.start(index, { meta: Uint8Array.of(random.int(256)) });
-      nodes.push(again);
-      await cluster.join(again, b).catch(() => 0);
-      break;
-    }
-    default:
-      a.member.setMeta(Uint8Array.of(random.int(256)));
-  }
-  await cluster.run(random.int(15_000));
-  if (random.int(2) === 0) network.heal();
-  for (const { host } of cluster.nodes.values()) network.resume(host);
+/** True if `name` is a scenario. */
+export function isScenario(name: string): name is Scenario {
+  return Object.hasOwn(scenarios, name);
 }
 
-/** Runs one scenario; throws with the seed where a checker or the bound fails. */
-export async function runScenario(scenario: Scenario, seed: number, nodeCount: number): Promise<ScenarioResult> {
-  const cluster = new SimCluster(seed);
-  try {
-    const nodes = await cluster.startJoined(nodeCount);
-    await cluster.runUntil("all see all after joining", () => cluster.isConverged(), convergenceBoundMs);
-    await scenarios[scenario](cluster, nodes, simRandom(seed + 1));
-    const deaths = [...cluster.nodes.values()].reduce((sum, { events }) => sum + events.filter(({ type }) => type === "failed").length, 0);
-    cluster.network.heal();
-    for (const { host } of cluster.nodes.values()) cluster.network.resume(host);
-    Object.assign(cluster.network.faults, { loss: 0, duplication: 0, maxDelayMs: 1 });
-    const convergedMs = await cluster.runUntil("all see all after the faults", () => cluster.isConverged(), convergenceBoundMs);
-    // Right once is not enough: it must stay so.
-    for (let i = 0; i < 40; i++) {
-      await cluster.run(1000);
-      if (!cluster.isConverged()) throw new Error(`views diverged again (seed ${seed})\n${cluster.describe()}`);
-    }
-    return { virtualMs: cluster.clock.monotonic(), convergedMs, deaths };
-  } catch (error) {
-    throw new Error(
-      `scenario ${scenario} failed; replay it with: npm run sim -- --scenario ${scenario} --seed ${seed} --nodes ${nodeCount}`,
-      {
-        cause: error,
-      },
-    );
-  } finally {
-    await cluster.stop();
-  }
+/** Shortest virtual time that a scenario takes for one phase and the time of peace after it. */
+export function defaultMinutes(scenario: Scenario): number {
+  return Math.ceil((Math.min(scenarios[scenario].phaseMs, 300_000) + bounds.steadyMs) / 60_000);
 }

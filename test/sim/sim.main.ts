@@ -1,19 +1,41 @@
 import { parseArgs } from "node:util";
-import { runScenario, type Scenario, scenarios } from "./scenarios.ts";
+import { runJob } from "./job.ts";
+import { runJobs } from "./job-pool.ts";
+import { runMatrix } from "./matrix.ts";
+import type { ScenarioRun } from "./run-scenario.ts";
+import { defaultMinutes, isScenario, scenarios } from "./scenarios.ts";
 
 const { values } = parseArgs({
   options: {
+    scenario: { type: "string", default: "mixed" },
     seed: { type: "string", default: "1" },
+    /** Seeds that are run, from `--seed` upwards. */
     runs: { type: "string", default: "1" },
     nodes: { type: "string", default: "8" },
-    scenario: { type: "string", default: "chaos" },
+    /** Virtual minutes. */
+    minutes: { type: "string" },
+    /** Processes; 0 = run in this one. */
+    workers: { type: "string", default: "0" },
+    /** Everything that a release is held to. */
+    matrix: { type: "boolean", default: false },
   },
 });
-if (!(values.scenario in scenarios)) throw new Error(`--scenario is one of ${Object.keys(scenarios).join(", ")}`);
-for (let run = 0; run < Number(values.runs); run++) {
-  const seed = Number(values.seed) + run;
-  const started = process.hrtime.bigint();
-  const result = await runScenario(values.scenario as Scenario, seed, Number(values.nodes));
-  const realMs = Number((process.hrtime.bigint() - started) / 1_000_000n);
-  process.stdout.write(`${JSON.stringify({ scenario: values.scenario, seed, nodes: Number(values.nodes), ...result, realMs })}\n`);
+const print = (line: string) => void process.stdout.write(`${line}\n`);
+const { scenario } = values;
+if (!isScenario(scenario)) throw new Error(`--scenario is one of ${Object.keys(scenarios).join(", ")}`);
+
+let failed = false;
+if (values.matrix) failed = !(await runMatrix(Number(values.workers) || 2, Number(values.seed), print));
+else {
+  const minutes = Number(values.minutes ?? defaultMinutes(scenario));
+  const jobs: ScenarioRun[] = Array.from({ length: Number(values.runs) }, (_, index) => {
+    return { scenario, seed: Number(values.seed) + index, nodes: Number(values.nodes), minutes };
+  });
+  const report = ({ run, result, error }: Awaited<ReturnType<typeof runJob>>) => {
+    failed ||= error !== undefined;
+    print(error ?? JSON.stringify({ ...run, ...result }));
+  };
+  if (Number(values.workers) > 0) await runJobs(jobs, Number(values.workers), report);
+  else for (const job of jobs) report(await runJob(job));
 }
+process.exitCode = failed ? 1 : 0;

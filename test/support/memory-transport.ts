@@ -2,10 +2,10 @@ import type { GossipAddress, GossipStream, Transport, TransportHandlers } from "
 
 /** What a memory transport needs of the network that it is plugged into. */
 export interface MemoryLink {
-  /** Delivers `deliver` at the other side some time later, or never. */
-  packet(from: GossipAddress, to: GossipAddress, deliver: (target: MemoryTransport) => void): void;
+  /** Takes a datagram, which nobody changes any more, to {@link MemoryTransport.receivePacket} of the other side, some time later or never. */
+  packet(from: MemoryTransport, to: GossipAddress, bytes: Uint8Array): void;
   /** The transport at `to` once a connection stands; rejects if it refuses, hangs until the signal aborts if nothing answers. */
-  connect(from: GossipAddress, to: GossipAddress, signal: AbortSignal): Promise<MemoryTransport>;
+  connect(from: MemoryTransport, to: GossipAddress, signal: AbortSignal): Promise<MemoryTransport>;
   /** Calls `deliver` once stream bytes have crossed; in order for one `lane`. */
   stream(from: GossipAddress, to: GossipAddress, lane: { freeAtMs: number }, deliver: () => void): void;
   resolve(host: string): readonly string[];
@@ -19,6 +19,11 @@ export interface MemoryLink {
 export class MemoryTransport implements Transport {
   readonly address: GossipAddress;
   readonly advertiseHost: string;
+  /** Datagrams that were sent, lost ones included. */
+  packetsOut = 0;
+  packetBytesOut = 0;
+  /** Connections that were opened from here. */
+  dials = 0;
   readonly #link: MemoryLink;
   readonly #streams = new Set<MemoryStream>();
   #handlers: TransportHandlers | undefined;
@@ -30,25 +35,30 @@ export class MemoryTransport implements Transport {
     this.#link = link;
   }
 
+  /** Streams that this side has not closed. */
+  get openStreams(): number {
+    return this.#streams.size;
+  }
+
   start(handlers: TransportHandlers): void {
     this.#handlers = handlers;
   }
 
   sendPacket(bytes: Uint8Array, to: GossipAddress): void {
     if (this.#closed) return;
-    const copy = Uint8Array.from(bytes);
-    this.#link.packet(this.address, to, (target) => target.receivePacket(copy, this.address));
+    this.packetsOut++;
+    this.packetBytesOut += bytes.length;
+    this.#link.packet(this, to, new Uint8Array(bytes));
   }
 
   /** Hands a datagram over as if it had come from `from`. */
   receivePacket(bytes: Uint8Array, from: GossipAddress): void {
-    this.#link.whenRunning(this.address.host, () => {
-      if (!this.#closed) this.#handlers?.onPacket(bytes, from);
-    });
+    if (!this.#closed) this.#handlers?.onPacket(bytes, from);
   }
 
   async dial(to: GossipAddress, signal: AbortSignal): Promise<GossipStream> {
-    const target = await this.#link.connect(this.address, to, signal);
+    this.dials++;
+    const target = await this.#link.connect(this, to, signal);
     const near = new MemoryStream(this.address, to, this.#link);
     const far = new MemoryStream(to, this.address, this.#link);
     near.peer = far;
@@ -70,13 +80,20 @@ export class MemoryTransport implements Transport {
 
   async close(): Promise<void> {
     this.#closed = true;
-    for (const stream of this.#streams) stream.break();
+    for (const stream of this.#streams) stream.reset();
     this.#link.removed(this);
   }
 
   #accept(stream: MemoryStream): void {
+    if (this.#closed) stream.reset();
+    else this.#serve(stream);
+  }
+
+  #serve(stream: MemoryStream): void {
     this.#track(stream);
-    this.#link.whenRunning(this.address.host, () => void this.#handlers?.onStream(stream));
+    this.#link.whenRunning(this.address.host, () => {
+      void this.#handlers?.onStream(stream);
+    });
   }
 
   #track(stream: MemoryStream): void {
@@ -85,12 +102,15 @@ export class MemoryTransport implements Transport {
   }
 }
 
+/** What crosses a stream: bytes, its end, or its breaking. */
+type Chunk = Uint8Array | "end" | "reset";
+
 class MemoryStream implements GossipStream {
   readonly remote: GossipAddress;
   readonly #local: GossipAddress;
   readonly #link: MemoryLink;
   readonly #lane = { freeAtMs: 0 };
-  readonly #received: (Uint8Array | undefined)[] = [];
+  readonly #received: Chunk[] = [];
   #wake: (() => void) | undefined;
   #broken = false;
   peer: MemoryStream | undefined;
@@ -105,37 +125,51 @@ class MemoryStream implements GossipStream {
   async write(bytes: Uint8Array, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (this.#broken) throw brokenPipe();
-    this.#deliver(Uint8Array.from(bytes));
+    this.#deliver(new Uint8Array(bytes));
   }
 
   async read(signal: AbortSignal): Promise<Uint8Array | undefined> {
     for (;;) {
       signal.throwIfAborted();
-      if (this.#received.length > 0) return this.#received.shift();
+      const chunk = this.#received.shift();
+      if (chunk === "end") return undefined;
+      if (chunk === "reset") this.#break();
+      else if (chunk) return chunk;
       if (this.#broken) throw brokenPipe();
-      await new Promise<void>((resolve) => {
-        const wake = () => {
-          signal.removeEventListener("abort", wake);
-          resolve();
-        };
-        this.#wake = wake;
-        signal.addEventListener("abort", wake, { once: true });
-      });
+      await this.#arrival(signal);
     }
   }
 
-  close(): void {
-    if (!this.#broken) this.#deliver(undefined);
-    this.break();
+  /** The next chunk is there, or the stream is broken, or the signal aborted. */
+  #arrival(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = () => {
+        signal.removeEventListener("abort", wake);
+        resolve();
+      };
+      this.#wake = wake;
+      signal.addEventListener("abort", wake, { once: true });
+    });
   }
 
-  break(): void {
+  close(): void {
+    if (!this.#broken) this.#deliver("end");
+    this.#break();
+  }
+
+  /** Ends it as the end of the process does: the other side hears of it. */
+  reset(): void {
+    if (!this.#broken) this.#deliver("reset");
+    this.#break();
+  }
+
+  #break(): void {
     this.#broken = true;
     this.#wake?.();
     this.onClosed();
   }
 
-  #deliver(chunk: Uint8Array | undefined): void {
+  #deliver(chunk: Chunk): void {
     const { peer } = this;
     if (!peer) return;
     this.#link.stream(this.#local, this.remote, this.#lane, () => {
