@@ -13,6 +13,11 @@ export function formatAddress({ host, port }: GossipAddress): string {
   return hostPort(host, port);
 }
 
+/** An IPv4 address that is written as IPv6, as plain IPv4; all else as it is. */
+export function plainHost(host: string): string {
+  return host.startsWith("::ffff:") && isIPv4(host.slice(7)) ? host.slice(7) : host;
+}
+
 /** The 4 or 16 bytes of an IP address; undefined for anything else. */
 export function ipToBytes(host: string): Uint8Array | undefined {
   if (isIPv4(host)) return Uint8Array.from(host.split("."), Number);

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { abortable, type Clock, CodedError } from "../base/index.ts";
-import type { GossipAddress } from "./address.ts";
+import { type GossipAddress, plainHost } from "./address.ts";
 import type { GossipStream } from "./transport.ts";
 
 /** How long a closed stream may take to send what it has. */
@@ -23,7 +23,7 @@ export class SocketStream implements GossipStream {
   }
 
   get remote(): GossipAddress {
-    return { host: this.#socket.remoteAddress ?? "", port: this.#socket.remotePort ?? 0 };
+    return { host: plainHost(this.#socket.remoteAddress ?? ""), port: this.#socket.remotePort ?? 0 };
   }
 
   async write(bytes: Uint8Array, signal: AbortSignal): Promise<void> {

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { connect, createServer, isIPv4, isIPv6, type Server, type Socket } from "node:net";
 import { networkInterfaces } from "node:os";
 import { abortable, type Clock, CodedError, errnoOf, neverAborted } from "../base/index.ts";
-import type { GossipAddress } from "./address.ts";
+import { type GossipAddress, plainHost } from "./address.ts";
 import { SocketStream } from "./socket-stream.ts";
 import type { GossipStream, Transport, TransportHandlers } from "./transport.ts";
 
@@ -144,10 +144,6 @@ class UdpTcpTransport implements Transport {
     socket.on("close", () => this.#sockets.delete(socket));
     return new SocketStream(socket, this.#clock);
   }
-}
-
-function plainHost(host: string): string {
-  return host.startsWith("::ffff:") && isIPv4(host.slice(7)) ? host.slice(7) : host;
 }
 
 /** A wildcard is no address to tell others: then the first one that leads outside, or else loopback. */
