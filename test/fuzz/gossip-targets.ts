@@ -21,6 +21,8 @@ const plain: Envelope = { label: "", keys: [] };
 const key = new Uint8Array(16).fill(7);
 const sealed: Envelope = { label: "", keys: [key] };
 const labelled: Envelope = { label: "blue", keys: [] };
+/** In the middle of turning on labels and encryption: everything is taken. */
+const mixed: Envelope = { label: "blue", keys: [key], acceptUnlabelled: true, verifyIncoming: false };
 const address = Uint8Array.of(127, 0, 0, 1);
 const versions = Uint8Array.of(1, 5, 2, 0, 0, 0);
 const source = { address, port: 7946, node: "n2" };
@@ -264,6 +266,9 @@ export const gossipTargets: readonly FuzzTarget[] = [
   target("packet", [...encoded, compound, compressMessage(compound), withCrc(compound), deep], (bytes) => runPacket(bytes, plain)),
   target("packet-checked", [...encoded, compound], (bytes) => runPacket(withCrc(bytes), plain)),
   target("packet-compressed", [...encoded, compound], (bytes) => runPacket(compressMessage(bytes), plain)),
+  target("packet-mixed", [...encoded, compound, Buffer.concat([labelHeader("blue"), compound])], (bytes) => {
+    return `${runPacket(bytes, mixed)}, ${runStream(bytes, mixed, false)}`;
+  }),
   target("label", [Buffer.concat([labelHeader("blue"), compound]), Buffer.of(244, 4, 98, 108)], runLabel),
   target(
     "decrypt",

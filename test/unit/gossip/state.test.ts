@@ -77,6 +77,7 @@ test("new metadata needs a newer incarnation", () => {
   expect(kinds(apply(state, 0, alive("n1", 2, { meta: Uint8Array.of(1) })))).toEqual(["broadcast", "updated"]);
 });
 
+// B33
 test("of equal incarnations dead beats suspect beats alive, in every order of arrival", () => {
   const messages = [alive("n1", 5), dead("n1", 5), suspect("n1", 5), alive("n1", 5)];
   for (const order of permutations(messages)) {
