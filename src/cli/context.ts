@@ -1,4 +1,4 @@
-import type { Clock } from "../base/index.ts";
+import type { Clock, Random } from "../base/index.ts";
 import type { Connect } from "./client.ts";
 
 /** The process around the commands: streams, environment, files, signals. */
@@ -77,6 +77,8 @@ export interface CliCheck {
 /** What the commands work with; `cmd` puts it together. `C` is the configuration, which passes through. */
 export interface CliDeps<C extends CliConfig = CliConfig> {
   readonly clock: Clock;
+  /** Default: the system's. */
+  readonly random?: Random;
   readonly loadConfig: (input: CliConfigInput) => C;
   readonly showConfig: (input: CliConfigInput) => { readonly toml: string; readonly settings: readonly CliSetting[] };
   readonly createServer: (config: C) => Promise<CliServer>;

@@ -3,6 +3,7 @@ import { packageVersion } from "../base/index.ts";
 import { addCheckCommand } from "./check/options.ts";
 import { addConfigCommand } from "./config/options.ts";
 import type { Submit } from "./context.ts";
+import { addKeygenCommand } from "./keygen/options.ts";
 import { addMembersCommand } from "./members/options.ts";
 import { addRepoCommand } from "./repo/options.ts";
 import { addRouteCommand } from "./route/options.ts";
@@ -24,5 +25,6 @@ export function createProgram(submit: Submit, output: OutputConfiguration): Comm
   addRepoCommand(program, submit);
   addCheckCommand(program, submit);
   addConfigCommand(program, submit);
+  addKeygenCommand(program, submit);
   return program;
 }

@@ -40,6 +40,9 @@ export interface Config {
     /** Undefined: what the cluster uses, 0 for a first node. */
     readonly hashSeed: bigint | undefined;
     readonly label: string;
+    /** Base64. The first encrypts gossip, all decrypt; none: plaintext. */
+    readonly encryptionKeys: readonly string[];
+    readonly encryption: "required" | "preferred" | "accepted";
     readonly requireId: boolean;
     readonly gossipPreset: "lan" | "wan" | "local";
     readonly suspicionMultiplier: number | undefined;

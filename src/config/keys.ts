@@ -2,6 +2,7 @@ import type { z } from "zod";
 import {
   databaseUrl,
   duration,
+  encryptionKey,
   flag,
   host,
   httpUrl,
@@ -22,7 +23,7 @@ import {
 export type RawValue = string | number | bigint | boolean | readonly string[];
 
 /** How text becomes a value, and the type that the reference names. */
-export type KeyKind = "string" | "address" | "url" | "duration" | "size" | "integer" | "number" | "boolean" | "list";
+export type KeyKind = "string" | "address" | "url" | "duration" | "size" | "integer" | "number" | "boolean" | "list" | "secrets";
 
 /** One key of the configuration. */
 export interface KeySpec<T = unknown, D extends RawValue | undefined = RawValue | undefined> {
@@ -140,6 +141,18 @@ export const keys = {
   "cluster.label": key("string", text(255), "Label that gossip packets of this cluster carry; the same on every node.", undefined, {
     unset: "none",
   }),
+  "cluster.encryption_keys": key(
+    "secrets",
+    list(encryptionKey),
+    "Keys that encrypt gossip, as `gitaly keygen` makes them; the same on every node. The first encrypts, all decrypt.",
+    [],
+  ),
+  "cluster.encryption": key(
+    "string",
+    oneOf("required", "preferred", "accepted"),
+    "What the keys are for. `preferred`: plaintext is taken as well. `accepted`: plaintext is sent, and taken as well. Both are there to turn encryption on node by node.",
+    "required",
+  ),
   "cluster.require_id": key("boolean", flag, "Refuses gossip members that do not send a cluster id.", false),
   "cluster.gossip_preset": key("string", oneOf("lan", "wan", "local"), "Timing of the failure detector.", "lan"),
   "cluster.suspicion_multiplier": key("integer", integer(1, 100), "Stretches the time before a suspect counts as failed.", undefined, {

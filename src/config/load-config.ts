@@ -50,6 +50,8 @@ function build(merged: Merged, cwd: string): LoadedConfig {
       zone: value("cluster.zone") ?? "",
       hashSeed: value("cluster.hash_seed"),
       label: value("cluster.label") ?? "",
+      encryptionKeys: value("cluster.encryption_keys"),
+      encryption: value("cluster.encryption"),
       requireId: value("cluster.require_id"),
       gossipPreset: value("cluster.gossip_preset"),
       suspicionMultiplier: value("cluster.suspicion_multiplier"),
@@ -112,8 +114,9 @@ function checkListeners(merged: Merged): Problem[] {
   const taken = new Map<string, string>();
   for (const [what, key, address] of listeners) {
     const shown = formatHostPort(address);
-    if (!insecure && !isLoopback(address.host)) {
-      const message = `the ${what} listener on ${shown} is open beyond loopback and nothing guards it yet; listen on loopback, or give --insecure inside a network you trust`;
+    if (!insecure && !isLoopback(address.host) && !(what === "gossip" && isGossipGuarded(merged))) {
+      const guard = what === "gossip" ? "give cluster.encryption_keys, " : "";
+      const message = `the ${what} listener on ${shown} is open beyond loopback and nothing guards it${guard ? "" : " yet"}; ${guard}listen on loopback, or give --insecure inside a network you trust`;
       problems.push(problemAt(merged, key, message));
     }
     const other = address.port === 0 ? undefined : taken.get(shown);
@@ -121,6 +124,11 @@ function checkListeners(merged: Merged): Problem[] {
     taken.set(shown, what);
   }
   return problems;
+}
+
+function isGossipGuarded({ settings }: Merged): boolean {
+  const keys = settings.get("cluster.encryption_keys")?.value as Values["cluster.encryption_keys"] | undefined;
+  return keys !== undefined && keys.length > 0 && settings.get("cluster.encryption")?.value === "required";
 }
 
 function checkJoins(merged: Merged): Problem[] {
@@ -136,6 +144,10 @@ function checkGossip(merged: Merged): Problem[] {
   const port = merged.settings.get("cluster.gossip_port");
   if (port && port.source === address?.source && port.value !== (address.value as HostPort).port) {
     problems.push(problemAt(merged, "cluster.gossip_port", "contradicts cluster.gossip_addr; give one of them"));
+  }
+  const keys = merged.settings.get("cluster.encryption_keys")?.value as Values["cluster.encryption_keys"] | undefined;
+  if (keys?.length === 0 && merged.settings.get("cluster.encryption")?.value !== "required") {
+    problems.push(problemAt(merged, "cluster.encryption", "needs cluster.encryption_keys"));
   }
   const interval = merged.settings.get("cluster.probe_interval")?.value as number | undefined;
   const timeout = merged.settings.get("cluster.probe_timeout")?.value as number | undefined;

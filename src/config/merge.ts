@@ -76,9 +76,10 @@ export function mergeSources(input: ConfigInput): Merged {
 }
 
 function issueText(kind: KeyKind, message: string, index: PropertyKey | undefined, raw: unknown): string {
-  if (kind === "list" && typeof index === "number") return `entry ${index + 1} ${message}`;
-  // URLs may hold a password, so they are never repeated.
-  const shown = kind === "url" || kind === "list" || (typeof raw === "object" && raw !== null) ? "" : `, not ${display(raw)}`;
+  if ((kind === "list" || kind === "secrets") && typeof index === "number") return `entry ${index + 1} ${message}`;
+  // URLs may hold a password, so they are not repeated either.
+  const shown =
+    kind === "url" || kind === "list" || kind === "secrets" || (typeof raw === "object" && raw !== null) ? "" : `, not ${display(raw)}`;
   return `${message}${shown}`;
 }
 
@@ -173,7 +174,7 @@ function fromFlags({ flags }: ConfigInput, problems: Problem[]): Candidate[] {
 
 /** What `text` stands for; text that is not of the kind stays as it is, for the check to refuse. */
 function fromText(kind: KeyKind, text: string): RawValue {
-  if (kind === "list") {
+  if (kind === "list" || kind === "secrets") {
     return text
       .split(",")
       .map((entry) => entry.trim())

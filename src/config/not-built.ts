@@ -25,7 +25,6 @@ export const notBuilt: readonly NotBuilt[] = [
   },
   { key: "tls", sentence: tls },
   { key: "tls_listen_addr", sentence: tls },
-  { key: "cluster.encryption_keys", sentence: "encrypted gossip is not built yet; keep gossip inside a network you trust" },
   { key: "storage", shape: "array", sentence: "standalone storages are not built yet; repositories live in object_storage.url" },
   { key: "storage", sentence: "retention, epochs and compaction cannot be set yet" },
   { key: "cluster.enabled", values: [false], sentence: "running without a cluster is not built yet; one node alone is a cluster of one" },

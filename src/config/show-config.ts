@@ -27,7 +27,11 @@ export function showConfig(input: ConfigInput): ShownConfig {
     const setting = merged.settings.get(key);
     if (!setting) return { key, value: undefined, from: "default" };
     const prefix = { default: "", file: "", environment: "env ", flag: "flag " }[setting.source];
-    return { key, value: masked(setting.raw), from: `${prefix}${setting.from}` };
+    return {
+      key,
+      value: (keys[key] as KeySpec).kind === "secrets" ? hidden(setting.raw) : masked(setting.raw),
+      from: `${prefix}${setting.from}`,
+    };
   });
   return { settings, toml: toToml(settings) };
 }
@@ -35,6 +39,10 @@ export function showConfig(input: ConfigInput): ShownConfig {
 function masked(raw: unknown): unknown {
   if (typeof raw === "string") return maskUrl(raw);
   return Array.isArray(raw) ? raw.map(masked) : raw;
+}
+
+function hidden(raw: unknown): unknown {
+  return Array.isArray(raw) ? raw.map(() => "***") : "***";
 }
 
 function toToml(settings: readonly ShownSetting[]): string {

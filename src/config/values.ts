@@ -99,6 +99,12 @@ export const peerAddress: z.ZodType<PeerAddress & { readonly text: string }> = p
   return typeof peer === "string" ? peer : { ...peer, text: value };
 });
 
+/** Base64 of 16, 24 or 32 bytes, kept as text: it is a secret, and text can be frozen. */
+export const encryptionKey = z.string("must be a string").refine((value) => {
+  const bytes = Buffer.from(value, "base64");
+  return [16, 24, 32].includes(bytes.length) && bytes.toString("base64") === value;
+}, "must be base64 of 16, 24 or 32 bytes, as gitaly keygen prints it");
+
 /** A list of what `item` accepts, each entry once, at most 1000. */
 export function list<T>(item: z.ZodType<T>) {
   return z.array(item, "must be a list of strings").max(1000, "must have at most 1000 entries");

@@ -91,6 +91,7 @@ async function joinKeptPeers(membership: Membership, { parts, clusterId }: Enter
   } catch (error) {
     signal.throwIfAborted();
     if (CodedError.is(error, "failed_precondition")) throw error;
-    parts.logger.warn("members of an earlier start do not answer", { error });
+    if (CodedError.is(error, "cluster_mismatch")) parts.logger.error("members of an earlier start refuse this node", { error });
+    else parts.logger.warn("members of an earlier start do not answer", { error });
   }
 }

@@ -3,8 +3,8 @@ import type { Config } from "../config/index.ts";
 import { bindUdpTcp, createMember, type Member } from "../gossip/index.ts";
 import type { Logger, Metrics } from "../observability/index.ts";
 import { splitHostPort } from "./ask-peers.ts";
-import type { WantedAddress } from "./free-port.ts";
-import { listenOnFree } from "./free-port.ts";
+import { listenOnFree, type WantedAddress } from "./free-port.ts";
+import { gossipEncryption } from "./gossip-encryption.ts";
 import { type MemberViews, type RingSettings, toMemberView } from "./member-view.ts";
 import {
   belongsToCluster,
@@ -69,6 +69,7 @@ export class Membership implements AsyncDisposable {
           meta: encodeNodeMeta({ ...facts, state: "warming" }),
           preset: cluster.gossipPreset,
           label: cluster.label,
+          ...gossipEncryption(cluster),
           ...(options.advertiseHost === undefined ? {} : { advertiseHost: options.advertiseHost }),
           ...(cluster.suspicionMultiplier === undefined ? {} : { suspicionMultiplier: cluster.suspicionMultiplier }),
           ...(cluster.suspicionMaxMultiplier === undefined ? {} : { suspicionMaxMultiplier: cluster.suspicionMaxMultiplier }),

@@ -1,10 +1,12 @@
 import { lookup } from "node:dns/promises";
 import { type Clock, hostPort, type Random, randomHex } from "../base/index.ts";
 import { GitalyClient } from "../client/index.ts";
+import type { Config } from "../config/index.ts";
 import { bindUdpTcp, createMember } from "../gossip/index.ts";
 import type { Logger } from "../observability/index.ts";
 import type { AskPeersDeps, PeerAnswer } from "./ask-peers.ts";
 import { clusterFactsOf } from "./cluster-file.ts";
+import { gossipEncryption } from "./gossip-encryption.ts";
 import { decodeNodeMeta } from "./node-meta.ts";
 
 interface PeerCallsDeps {
@@ -14,7 +16,7 @@ interface PeerCallsDeps {
 }
 
 /** The questions a joining node asks, over the network. */
-export function peerCalls(options: { readonly self: string; readonly label: string }, deps: PeerCallsDeps): AskPeersDeps {
+export function peerCalls(options: { readonly self: string; readonly cluster: Config["cluster"] }, deps: PeerCallsDeps): AskPeersDeps {
   return {
     ...deps,
     resolve: async (host) => (await lookup(host, { all: true })).map(({ address }) => address),
@@ -34,7 +36,8 @@ export function peerCalls(options: { readonly self: string; readonly label: stri
           name: `question-${randomHex(deps.random, 8)}`,
           bindHost: host.includes(":") ? "::" : "0.0.0.0",
           bindPort: 0,
-          label: options.label,
+          label: options.cluster.label,
+          ...gossipEncryption(options.cluster),
         },
         { clock: deps.clock, random: deps.random, transport: (bind) => bindUdpTcp(bind, deps) },
       );

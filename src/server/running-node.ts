@@ -121,7 +121,7 @@ export class RunningNode implements GitalyServer {
     const onWaiting = (reason: string) => {
       status.waitingFor = reason;
     };
-    const calls = peerCalls({ self: name, label: this.#config.cluster.label }, parts);
+    const calls = peerCalls({ self: name, cluster: this.#config.cluster }, parts);
     const place = await locateCluster(this.#config, dataDir, targets, { ...calls, onWaiting }, signal);
     onWaiting("the object store");
     const store = closing.use("object store", await openObjectStore(place.storeUrl, parts), disposeAsync);

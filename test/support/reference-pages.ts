@@ -18,6 +18,7 @@ const kindNames: Readonly<Record<KeySpec["kind"], string>> = {
   number: "number",
   boolean: "boolean",
   list: "list of URLs",
+  secrets: "list of secrets",
 };
 
 /** A page of docs/reference as it is committed, and as it should be. With UPDATE_REFERENCE=1 it is written first. */
@@ -41,7 +42,7 @@ export function configurationReference(): string {
     '- **bytes**: a whole number, or text with a unit: `"512MiB"`, `"10GB"`.',
     "- **HOST:PORT**: port 0 means any free one; an IPv6 host stands in brackets; an empty host means every IPv4 interface.",
     "",
-    "A key that is not listed here is an error. `gitaly config show` prints every value and where it came from; passwords are masked.",
+    "A key that is not listed here is an error. `gitaly config show` prints every value and where it came from; passwords and keys are masked.",
     "",
     ...tables.flatMap((table) => [
       table === "" ? "## Top level" : `## \`[${table}]\``,

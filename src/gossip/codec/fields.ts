@@ -1,5 +1,4 @@
 import { codecLimits } from "./limits.ts";
-import type { RawValue } from "./msgpack-reader.ts";
 import { protocolError } from "./protocol-error.ts";
 import type { Schema } from "./schema.ts";
 
@@ -8,6 +7,9 @@ const lossyUtf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 const emptyBytes = new Uint8Array();
 /** Longest text that is worth looking at byte by byte. */
 const shortTextBytes = 64;
+
+/** A decoded value. Floats, extensions and maps stand as "other": no field takes them, unknown fields may be them. */
+export type RawValue = number | boolean | null | Uint8Array | "other" | RawValue[];
 
 /** Typed access to a decoded struct. An absent field has the zero value of its type. Errors: `protocol_error`. */
 export class Fields {

@@ -1,10 +1,7 @@
-import { Fields } from "./fields.ts";
+import { Fields, type RawValue } from "./fields.ts";
 import { codecLimits } from "./limits.ts";
 import { protocolError } from "./protocol-error.ts";
 import type { Schema } from "./schema.ts";
-
-/** A decoded value. Floats, extensions and maps stand as "other": no field takes them, unknown fields may be them. */
-export type RawValue = number | boolean | null | Uint8Array | "other" | RawValue[];
 
 /** Thrown inside the codec where the bytes end early; callers turn it into "wait for more" or `protocol_error`. */
 export class IncompleteError extends Error {

@@ -26,6 +26,8 @@ test("nothing given, the defaults are a node on loopback", () => {
       zone: "",
       hashSeed: undefined,
       label: "",
+      encryptionKeys: [],
+      encryption: "required",
       requireId: false,
       gossipPreset: "lan",
       suspicionMultiplier: undefined,
@@ -49,6 +51,9 @@ test("the configuration is frozen to its leaves", () => {
   const config = load({ flags: { "join-addr": ["http://a"] } });
   expect([config, config.cluster, config.grpc, config.joinAddrs, config.joinAddrs[0]].every(Object.isFrozen)).toBe(true);
 });
+
+const key16 = Buffer.alloc(16, 1).toString("base64");
+const key32 = Buffer.alloc(32, 2).toString("base64");
 
 // Each key, once in the file and once in the environment, with the place in the configuration that it sets.
 const settings: readonly [key: string, toml: string, env: string, path: string, value: unknown][] = [
@@ -74,6 +79,8 @@ const settings: readonly [key: string, toml: string, env: string, path: string, 
   ["cluster.hash_seed", "42", "42", "cluster.hashSeed", 42n],
   ["cluster.hash_seed", "18446744073709551615", "18446744073709551615", "cluster.hashSeed", 2n ** 64n - 1n],
   ["cluster.label", '"blue"', "blue", "cluster.label", "blue"],
+  ["cluster.encryption_keys", `["${key32}", "${key16}"]`, `${key32}, ${key16}`, "cluster.encryptionKeys", [key32, key16]],
+  ["cluster.encryption", '"preferred"', "preferred", "cluster.encryption", "preferred"],
   ["cluster.require_id", "true", "true", "cluster.requireId", true],
   ["cluster.gossip_preset", '"wan"', "wan", "cluster.gossipPreset", "wan"],
   ["cluster.suspicion_multiplier", "5", "5", "cluster.suspicionMultiplier", 5],
@@ -111,8 +118,12 @@ function at(value: unknown, path: string): unknown {
 }
 
 test.each(settings)("%s = %s is read from the file and from the environment", (key, toml, env, path, value) => {
-  // Replicas need a primary.
-  const beside = key === "database.replicas" ? { env: { GITALY_DATABASE_URL: "postgres://p" } } : { env: {} };
+  // Some keys need another one.
+  const others: Record<string, Record<string, string>> = {
+    "database.replicas": { GITALY_DATABASE_URL: "postgres://p" },
+    "cluster.encryption": { GITALY_CLUSTER_ENCRYPTION_KEYS: key16 },
+  };
+  const beside = { env: others[key] ?? {} };
   expect(at(load({ ...beside, toml: `${key} = ${toml}` }), path)).toEqual(value);
   expect(at(load({ env: { ...beside.env, [envName(key)]: env } }), path)).toEqual(value);
 });
@@ -326,6 +337,33 @@ test.each([
   expect(found).not.toContain("geheim");
 });
 
+test.each(["x", "", key16.slice(0, -2), `${key16} `, Buffer.alloc(20, 1).toString("base64"), Buffer.alloc(32, 255).toString("base64url")])(
+  "a gossip key that is not base64 of 16, 24 or 32 bytes is refused and not repeated: %j",
+  (bad) => {
+    const found = problems({ toml: `cluster.encryption_keys = ["${key16}", "${bad}"]` });
+    expect(found).toEqual([
+      "bad_config gitaly.toml:1 cluster.encryption_keys: entry 2 must be base64 of 16, 24 or 32 bytes, as gitaly keygen prints it",
+    ]);
+  },
+);
+
+test("how gossip is encrypted cannot be said without a key", () => {
+  expect(problems({ toml: 'cluster.encryption = "preferred"' })).toEqual([
+    "bad_config gitaly.toml:1 cluster.encryption: needs cluster.encryption_keys",
+  ]);
+});
+
+test("gossip beyond loopback is guarded by a key that is required, and the other listeners are not", () => {
+  const open = { "gossip-addr": "0.0.0.0:7946" };
+  const env = { GITALY_CLUSTER_ENCRYPTION_KEYS: key16 };
+  expect(load({ flags: open, env }).gossip.host).toBe("0.0.0.0");
+  expect(problems({ flags: open })).toEqual([
+    expect.stringContaining("give cluster.encryption_keys, listen on loopback, or give --insecure"),
+  ]);
+  expect(problems({ flags: open, env: { ...env, GITALY_CLUSTER_ENCRYPTION: "preferred" } })).toHaveLength(1);
+  expect(problems({ flags: { "listen-addr": "0.0.0.0:1" }, env })).toEqual([expect.stringContaining("nothing guards it yet; listen on")]);
+});
+
 const unbuilt: readonly [given: Parameters<typeof configInput>[0], where: string][] = [
   [{ toml: '[auth]\ntoken = "x"' }, "gitaly.toml:2 auth.token"],
   [{ toml: "[auth]\ntransitioning = true" }, "gitaly.toml:2 auth.transitioning"],
@@ -333,7 +371,6 @@ const unbuilt: readonly [given: Parameters<typeof configInput>[0], where: string
   [{ toml: 'http.auth = "basic"' }, "gitaly.toml:1 http.auth"],
   [{ toml: '[tls]\ncertificate_path = "x"' }, "gitaly.toml:2 tls.certificate_path"],
   [{ toml: 'tls_listen_addr = "127.0.0.1:1"' }, "gitaly.toml:1 tls_listen_addr"],
-  [{ toml: 'cluster.encryption_keys = ["x"]' }, "gitaly.toml:1 cluster.encryption_keys"],
   [{ flags: { "token-file": "x" } }, "command line --token-file"],
   [{ toml: '[[storage]]\nname = "default"\npath = "/x"' }, "gitaly.toml:1 storage"],
   [{ toml: 'storage.retention = "1h"' }, "gitaly.toml:1 storage.retention"],

@@ -29,6 +29,14 @@ replicas = ["postgres://u:geheim@r/d"]`;
   expect(shown).toContain('"postgres://u:***@r/d"');
 });
 
+test("shows of a key of the cluster only that it is there", () => {
+  const key = Buffer.alloc(32, 7).toString("base64");
+  const shown = showConfig(configInput({ env: { GITALY_CLUSTER_ENCRYPTION_KEYS: `${key},${key}` } }));
+  expect(shown.toml).toContain('encryption_keys = [ "***", "***" ]  # env GITALY_CLUSTER_ENCRYPTION_KEYS');
+  expect(shown.settings.find((setting) => setting.key === "cluster.encryption_keys")?.value).toEqual(["***", "***"]);
+  expect(shown.toml).not.toContain(key);
+});
+
 test("what it prints can be loaded again and means the same", () => {
   const input = configInput({
     toml: "cluster.hash_seed = 18446744073709551615\ncluster.weight = 0.25",
