@@ -1,4 +1,4 @@
-import type { GossipPeer } from "./gossip-peer.ts";
+import type { GossipPeer, KeyChange } from "./gossip-peer.ts";
 import { PeerLog } from "./gossip-peer.ts";
 import type { AgentEvent, JsonAgent } from "./json-agent.ts";
 
@@ -47,6 +47,10 @@ export class GoPeer implements GossipPeer {
     await this.request("sendTo", { addr, payload, reliable });
   }
 
+  async changeKeys(change: KeyChange, key: Uint8Array): Promise<void> {
+    await this.request(`${change}Key`, { key: Buffer.from(key).toString("hex") });
+  }
+
   async leave(): Promise<void> {
     await this.request("leave", { timeoutMs: 10_000 });
   }
@@ -66,7 +70,9 @@ export class GoPeer implements GossipPeer {
 
 function record(log: PeerLog, event: AgentEvent): void {
   const { member = "", line = "", meta = "" } = event;
-  if (event.event === "message") log.messages.push(event.payload ?? "");
+  if (event.event === "state") log.states.push(event.bytes ?? 0);
+  else if (event.event === "ping") log.acks.set(member, event.payload ?? "");
+  else if (event.event === "message") log.messages.push(event.payload ?? "");
   else if (event.event === "join" || event.event === "update") log.add(member, `${event.event} ${meta}`);
   else if (event.event === "leave" || event.event === "conflict") log.add(member, event.event);
   else if (event.event === "log") {

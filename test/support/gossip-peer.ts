@@ -1,5 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 
+export type KeyChange = "add" | "use" | "remove";
+
 /** What both kinds of members can be asked to do, and what they saw, in words that fit both. Payloads are hexadecimal. */
 export interface GossipPeer {
   readonly name: string;
@@ -13,6 +15,8 @@ export interface GossipPeer {
   broadcast(payload: string): Promise<void>;
   /** Sends a user message to one member, in a packet or over a stream. */
   send(address: string, payload: string, reliable: boolean): Promise<void>;
+  /** Accepts one more key, sends with one that it accepts, or accepts one no longer. */
+  changeKeys(change: KeyChange, key: Uint8Array): Promise<void>;
   leave(): Promise<void>;
   /** Ends without a word. */
   crash(): Promise<void>;
@@ -30,6 +34,10 @@ export class PeerLog {
   /** Its warnings and errors. */
   readonly complaints: string[] = [];
   readonly messages: string[] = [];
+  /** Sizes of the user states that came with full exchanges. */
+  readonly states: number[] = [];
+  /** The last payload of each member's answers to probes, in hexadecimal. */
+  readonly acks = new Map<string, string>();
 
   add(member: string, what: string): void {
     this.#seen.set(member, [...this.of(member), what]);

@@ -4,6 +4,13 @@ import { type GossipPeer, until } from "./gossip-peer.ts";
 import type { JsonAgent } from "./json-agent.ts";
 import { OurPeer, type OurPeerOptions } from "./our-peer.ts";
 
+/** What one member has otherwise than the rest. */
+export interface MemberDifference {
+  readonly protocolVersion?: number;
+  readonly verifyIncoming?: boolean;
+  readonly verifyOutgoing?: boolean;
+}
+
 /** What all members of a cluster share on the wire. */
 export interface MixedClusterOptions {
   readonly label?: string;
@@ -12,11 +19,29 @@ export interface MixedClusterOptions {
   readonly compress?: boolean;
   /** User state of each full exchange. */
   readonly state?: Uint8Array;
-  /** Values of the preset that differ, as both kinds name them. Full exchanges are frequent if not said: they repair what gossip misses. */
+  /** What goes with each answer to a probe. */
+  readonly ack?: Uint8Array;
+  /** Values of the preset that differ, as both kinds name them; `rejoinIntervalMs` is only for ours. */
   readonly tuning?: Readonly<Record<string, number>>;
+  /** Each member has an address of its own and all have one port number, as protocol version 1 needs it. */
+  readonly onePort?: boolean;
+  /** By member. */
+  readonly differences?: Readonly<Record<string, MemberDifference>>;
 }
 
-const defaultTuning = { pushPullIntervalMs: 5000 };
+/** The six members of a cluster that {@link MixedCluster.form} makes. */
+export interface SixPeers {
+  readonly g1: GoPeer;
+  readonly g2: GoPeer;
+  readonly o1: OurPeer;
+  readonly o2: OurPeer;
+  readonly o3: OurPeer;
+  readonly o4: OurPeer;
+}
+
+/** Full exchanges are frequent: they repair what gossip misses. */
+const defaultTuning: Readonly<Record<string, number>> = { pushPullIntervalMs: 5000 };
+const empty = new Uint8Array();
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
 
 /** Members of both kinds on this machine, each Go member in a process of its own. Disposing it ends all. */
@@ -25,39 +50,45 @@ export class MixedCluster implements AsyncDisposable {
   readonly #options: MixedClusterOptions;
   readonly #agents: JsonAgent[] = [];
   readonly #ours: OurPeer[] = [];
+  #port = 0;
+  #hosts = 0;
 
   constructor(options: MixedClusterOptions = {}) {
     this.#options = options;
   }
 
-  /** Starts a Go member; `overrides` beat what the cluster shares. */
-  async go(name: string, overrides: Readonly<Record<string, unknown>> = {}): Promise<GoPeer> {
-    const { label = "", keys = [], compress = false, state = new Uint8Array(), tuning = defaultTuning } = this.#options;
+  /** Starts a Go member; `settings` beat what the cluster shares. */
+  async go(name: string, settings: Readonly<Record<string, unknown>> = {}): Promise<GoPeer> {
+    const { label = "", keys = [], compress = false, state = empty, ack = empty, tuning = defaultTuning, differences = {} } = this.#options;
+    const { rejoinIntervalMs: _, ...known } = tuning;
+    // Its overrides are numbers.
+    const different = Object.entries(differences[name] ?? {}).map(([key, value]) => [key, Number(value)]);
+    const overrides = { ...known, ...Object.fromEntries(different) };
+    const { host: bind, port } = this.#place();
     const agent = startGoAgent();
     this.#agents.push(agent);
-    const shared = { label, keys: keys.map(hex), compress, state: hex(state), overrides: tuning };
-    const peer = await GoPeer.start(agent, name, { ...shared, ...overrides });
-    this.peers.push(peer);
-    return peer;
+    const shared = { label, keys: keys.map(hex), compress, state: hex(state), ack: hex(ack), overrides, bind, port };
+    return this.#add(await GoPeer.start(agent, name, { ...shared, ...settings }));
   }
 
-  /** Starts a member of ours; `overrides` beat what the cluster shares. */
-  async ours(name: string, overrides: OurPeerOptions = {}): Promise<OurPeer> {
-    const { label = "", keys = [], compress = false, state = new Uint8Array(), tuning = defaultTuning } = this.#options;
-    const peer = await OurPeer.start(name, { label, encryptionKeys: keys, compress, state, ...tuning, ...overrides });
+  /** Starts a member of ours; `settings` beat what the cluster shares. */
+  async ours(name: string, settings: OurPeerOptions = {}): Promise<OurPeer> {
+    const { label = "", keys = [], compress = false, state = empty, ack = empty, tuning = defaultTuning, differences = {} } = this.#options;
+    const { host: bindHost, port: bindPort } = this.#place();
+    const shared = { label, keys, compress, state, ack, ...tuning, bindHost, bindPort, ...differences[name] };
+    const peer = await OurPeer.start(name, { ...shared, ...settings });
     this.#ours.push(peer);
-    this.peers.push(peer);
-    return peer;
+    return this.#add(peer);
   }
 
   /** Two Go members g1, g2 and four of ours, o1 to o4. Each joins through one that came before it, of either kind. */
-  async form(): Promise<{ g1: GoPeer; g2: GoPeer; o1: OurPeer; o2: OurPeer; o3: OurPeer; o4: OurPeer }> {
-    const g1 = await this.go("g1", { meta: "a1" });
+  async form(): Promise<SixPeers> {
+    const g1 = await this.go("g1");
     const o1 = await this.ours("o1");
     await o1.join(g1.address);
     const o2 = await this.ours("o2");
     await o2.join(o1.address);
-    const g2 = await this.go("g2", { meta: "a2" });
+    const g2 = await this.go("g2");
     await g2.join(o2.address);
     const o3 = await this.ours("o3");
     await o3.join(g2.address);
@@ -85,5 +116,15 @@ export class MixedCluster implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all([...this.#agents.map((agent) => agent.kill()), ...this.#ours.map(({ member }) => member.destroy())]);
+  }
+
+  #place(): { host: string; port: number } {
+    return this.#options.onePort ? { host: `127.0.1.${++this.#hosts}`, port: this.#port } : { host: "127.0.0.1", port: 0 };
+  }
+
+  #add<T extends GossipPeer>(peer: T): T {
+    if (this.#options.onePort) this.#port = Number(peer.address.split(":")[1]);
+    this.peers.push(peer);
+    return peer;
   }
 }
