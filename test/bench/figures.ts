@@ -5,8 +5,8 @@ export interface Figure {
   readonly ours: number;
   readonly peer: number;
   readonly peerName: string;
-  /** ours / peer: the median of the pairs' ratios. */
-  readonly ratio: number;
+  /** ours / peer: the median of the pairs' ratios where there are pairs; undefined where a ratio means nothing. */
+  readonly ratio: number | undefined;
   readonly aim: string;
 }
 
@@ -40,10 +40,9 @@ export async function timed(work: () => unknown): Promise<number> {
 
 export function printFigures(title: string, figures: readonly Figure[], write: (line: string) => void): void {
   write(`\n${title}`);
-  const number = (value: number) => (value >= 100 ? value.toFixed(0) : value.toPrecision(3));
+  const number = (value: number) => (value >= 100 || value === 0 ? value.toFixed(0) : value.toPrecision(3));
   for (const { name, unit, ours, peer, peerName, ratio, aim } of figures) {
-    write(
-      `  ${name.padEnd(34)} ${number(ours).padStart(8)} ${unit}  ${peerName} ${number(peer)} ${unit}  ratio ${number(ratio)}  (aim ${aim})`,
-    );
+    const values = `${number(ours).padStart(8)} ${unit}  ${peerName} ${number(peer)} ${unit}`;
+    write(`  ${name.padEnd(34)} ${values}${ratio === undefined ? "" : `  ratio ${number(ratio)}`}  (aim ${aim})`);
   }
 }
