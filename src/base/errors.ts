@@ -48,7 +48,7 @@ export type Code =
   | "bad_config"
   /** Another process uses the data directory. */
   | "data_dir_in_use"
-  /** The peer belongs to another cluster. */
+  /** The peer belongs to another cluster, or does not share its keys or versions. */
   | "cluster_mismatch"
   /** A write inside a transaction that runs on a replica. */
   | "write_inside_read_only_transaction"

@@ -72,8 +72,7 @@ export class Joiner {
 
   async #joinOne(to: GossipAddress, signal: AbortSignal): Promise<void> {
     // First only asks: a node that must not join leaves no trace.
-    const reply = await this.#deps.pushPull.query(to, signal);
-    this.#deps.pushPull.checkCluster(reply, to);
+    const reply = await this.#deps.pushPull.preview(to, signal);
     const holder = reply.nodes.find((node) => node.name === this.#deps.own().node);
     if (holder && compareAddresses(holder, this.#deps.own()) !== 0) await this.#succeed(holder, signal);
     await this.#deps.pushPull.synchronize(to, true, signal);

@@ -62,19 +62,34 @@ export class PushPull {
     return this.#exchange(to, { type: "pushPull", join: false, nodes: [], userState: this.#userState.question() }, signal);
   }
 
+  /** As {@link query}, of a peer that may belong to another cluster, which is then an error. Errors: as of {@link synchronize}. */
+  preview(to: GossipAddress, signal: AbortSignal): Promise<PushPullMessage> {
+    return this.#countingFailures(async () => {
+      const reply = await this.query(to, signal);
+      this.#checkCluster(reply, to);
+      return reply;
+    });
+  }
+
   /**
    * Exchanges views and merges the peer's. Errors: `cluster_mismatch` with a `reason` (id, key or versions), `protocol_error`,
    * those of the network.
    */
   async synchronize(to: GossipAddress, join: boolean, signal: AbortSignal): Promise<void> {
-    try {
+    await this.#countingFailures(async () => {
       // A peer that may read this member but not be read would take it for a member that never answers.
       if (this.#mismatched.has(formatAddress(to))) await this.query(to, signal);
       const nodes = this.#deps.localNodes();
       const reply = await this.#exchange(to, { type: "pushPull", join, nodes, userState: this.#userState.local(join) }, signal);
-      this.checkCluster(reply, to);
+      this.#checkCluster(reply, to);
       this.#merge(reply, join);
-      this.#deps.metrics.exchanges.add(1, { side: "active", result: "ok" });
+    });
+    this.#deps.metrics.exchanges.add(1, { side: "active", result: "ok" });
+  }
+
+  async #countingFailures<T>(exchange: () => Promise<T>): Promise<T> {
+    try {
+      return await exchange();
     } catch (error) {
       const result = CodedError.is(error, "cluster_mismatch") ? "refused" : "failed";
       this.#deps.metrics.exchanges.add(1, { side: "active", result });
@@ -83,7 +98,7 @@ export class PushPull {
   }
 
   /** Errors: `cluster_mismatch` where the peer names another cluster, or one whose versions do not go with those known here. */
-  checkCluster(reply: PushPullMessage, to: GossipAddress): void {
+  #checkCluster(reply: PushPullMessage, to: GossipAddress): void {
     if (!this.#userState.accepts(reply.userState)) {
       throw new CodedError("cluster_mismatch", "the peer belongs to another cluster", { ...to, reason: "id" });
     }

@@ -1,8 +1,8 @@
 import { CodedError } from "../base/index.ts";
 
 /** Protocol versions that are understood. */
-export const minProtocolVersion = 1;
-export const maxProtocolVersion = 5;
+const minProtocolVersion = 1;
+const maxProtocolVersion = 5;
 
 /** Protocol min, max, current, delegate min, max, current: what a member says of itself. */
 export const defaultVersions: Uint8Array = versionVector(2, [0, 0, 0]);
@@ -37,8 +37,8 @@ const vectorBytes = 6;
 
 /** True for a vector that says nothing, or that goes together with a member which says `own`. */
 export function fitsVersions(versions: Uint8Array, own: Uint8Array): boolean {
+  if (versions.length < 3 || Buffer.compare(versions, own) === 0) return true;
   const [min = 0, max = 0, current = 0] = versions;
-  if (versions.length < 3) return true;
   if (min < minProtocolVersion || current < min || current > max) return false;
   if (!isWithin(own[2], min, max) || !isWithin(current, own[0], own[1])) return false;
   if (versions.length < vectorBytes) return true;
@@ -57,25 +57,25 @@ function isWithin(value = 0, min = 0, max = 0): boolean {
 export function checkVersions(remote: readonly Versioned[], local: readonly Versioned[]): void {
   const protocol: Range = { min: 0, max: 255 };
   const delegate: Range = { min: 0, max: 255 };
-  for (const { state, versions } of [...remote, ...local]) {
-    if (state !== "alive" || versions.length < vectorBytes) continue;
-    narrow(protocol, versions, 0);
-    narrow(delegate, versions, 3);
+  for (const view of [remote, local]) {
+    for (const { state, versions } of view) {
+      if (state !== "alive" || versions.length < vectorBytes) continue;
+      narrow(protocol, versions, 0);
+      narrow(delegate, versions, 3);
+    }
   }
-  for (const { name, versions } of [...remote, ...local]) {
-    const [, , current = 0, , , delegateCurrent = 0] = versions;
-    if (isWithin(current, protocol.min, protocol.max) && isWithin(delegateCurrent, delegate.min, delegate.max)) continue;
-    throw new CodedError("cluster_mismatch", "a node speaks a version that another one does not understand", {
-      reason: "versions",
-      node: name,
-      versions: [...versions],
-      protocol,
-      delegate,
-    });
+  for (const view of [remote, local]) {
+    for (const { name, versions } of view) {
+      if (isWithin(versions[2], protocol.min, protocol.max) && isWithin(versions[5], delegate.min, delegate.max)) continue;
+      const fields = { reason: "versions", node: name, versions: [...versions], protocol, delegate };
+      throw new CodedError("cluster_mismatch", "a node speaks a version that another one does not understand", fields);
+    }
   }
 }
 
 function narrow(range: Range, versions: Uint8Array, at: number): void {
-  range.min = Math.max(range.min, versions[at] as number);
-  range.max = Math.min(range.max, versions[at + 1] as number);
+  const min = versions[at] as number;
+  const max = versions[at + 1] as number;
+  if (min > range.min) range.min = min;
+  if (max < range.max) range.max = max;
 }

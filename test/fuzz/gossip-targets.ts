@@ -4,11 +4,12 @@ import { makeCompounds, splitCompound } from "../../src/gossip/codec/compound.ts
 import { compressMessage } from "../../src/gossip/codec/compress.ts";
 import { crc32 } from "../../src/gossip/codec/crc32.ts";
 import { decrypt } from "../../src/gossip/codec/encryption.ts";
+import type { Envelope } from "../../src/gossip/codec/envelope.ts";
 import { labelHeader, stripLabel } from "../../src/gossip/codec/label.ts";
 import { codecLimits } from "../../src/gossip/codec/limits.ts";
 import { lzwDecode, lzwEncode } from "../../src/gossip/codec/lzw.ts";
 import { nodeStates, type PacketMessage, type PushPullMessage, type StreamMessage } from "../../src/gossip/codec/message.ts";
-import { type Envelope, openPacket } from "../../src/gossip/codec/packet.ts";
+import { openPacket } from "../../src/gossip/codec/packet.ts";
 import { decodePacketMessage, encodePacketMessage } from "../../src/gossip/codec/packet-message.ts";
 import { encodePushPull } from "../../src/gossip/codec/push-pull-message.ts";
 import { StreamReader, sealStream } from "../../src/gossip/codec/stream.ts";

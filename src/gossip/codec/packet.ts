@@ -11,8 +11,6 @@ import { complete } from "./msgpack-reader.ts";
 import { decodePacketMessage } from "./packet-message.ts";
 import { protocolError } from "./protocol-error.ts";
 
-export type { Envelope } from "./envelope.ts";
-
 export interface PacketLayers {
   /** Where that makes the packet smaller. */
   readonly compress: boolean;
@@ -97,8 +95,11 @@ class Opener implements OpenedPacket {
       }
       if (truncated > 0) throw protocolError("a compound is truncated", { truncated });
     } else if (bytes[0] === messageType.compress) {
-      const message = complete(() => expandMessage(bytes.subarray(1), this.#expandable));
-      this.#expandable -= message.length;
+      const budgetBytes = this.#expandable;
+      // Also what fails may have expanded up to there: if that were free, each part of a packet could do so.
+      this.#expandable = 0;
+      const message = complete(() => expandMessage(bytes.subarray(1), budgetBytes));
+      this.#expandable = budgetBytes - message.length;
       this.open(message, depth + 1);
     } else this.messages.push(decodePacketMessage(bytes));
   }
