@@ -19,27 +19,29 @@ async function withCluster(seed: number, body: (cluster: SimCluster) => Promise<
 const sumOf = (node: SimNode, counter: string) =>
   [...node.counters].filter(([key]) => key.startsWith(`gitaly_cluster_gossip_${counter}`)).reduce((sum, [, value]) => sum + value, 0);
 
-/** Runs for a minute in which everything has to reach everyone: metadata, user messages, full exchanges. */
+/** Runs for a minute in which everything has to reach everyone: metadata, messages by datagram and by stream, full exchanges. */
 async function expectHealthy(cluster: SimCluster, nodes: readonly SimNode[], mark: number): Promise<void> {
-  const before = nodes.map((node) => ({
-    ok: sumOf(node, "exchanges_total{active,ok"),
-    failed: sumOf(node, "exchanges_total{active,failed"),
-  }));
-  for (const [index, node] of nodes.entries()) {
+  const exchanges = (result: string) => nodes.map((node) => sumOf(node, `exchanges_total{active,${result}`));
+  const okBefore = exchanges("ok");
+  const failedBefore = exchanges("failed");
+  const sending = nodes.flatMap((node, index) => {
     cluster.setMeta(node, Uint8Array.of(mark, index));
-    node.member.broadcast(Uint8Array.of(mark, index));
-  }
+    const others = nodes.filter((other) => other !== node);
+    return others.flatMap(({ name }) =>
+      [true, false].map((reliable) => node.member.send(name, Uint8Array.of(mark, index, reliable ? 1 : 0), { reliable })),
+    );
+  });
   await cluster.run(60_000);
+  await Promise.all(sending);
   expect(cluster.isConverged(nodes)).toBe(true);
   expect(cluster.suspicions).toBe(0);
+  expect(exchanges("failed")).toEqual(failedBefore);
   for (const [index, node] of nodes.entries()) {
-    const heard = new Set(
-      node.events.flatMap((event) => (event.type === "message" && event.payload[0] === mark ? [event.payload[1]] : [])),
-    );
-    expect(heard.size).toBe(nodes.length - 1);
+    const heard = node.events.flatMap((event) => (event.type === "message" && event.payload[0] === mark ? [event.payload.join()] : []));
+    expect(heard).toHaveLength(2 * (nodes.length - 1));
+    expect(new Set(heard).size).toBe(heard.length);
     expect(sumOf(node, "dropped_total")).toBe(0);
-    expect(sumOf(node, "exchanges_total{active,ok")).toBeGreaterThan(before[index]?.ok as number);
-    expect(sumOf(node, "exchanges_total{active,failed")).toBe(before[index]?.failed);
+    expect(sumOf(node, "exchanges_total{active,ok")).toBeGreaterThan(okBefore[index] as number);
   }
 }
 
