@@ -1,6 +1,7 @@
 import { compareAddresses } from "./address.ts";
 import type { AliveMessage, PushNodeState } from "./codec/message.ts";
 
+type Claimed = Pick<AliveMessage, "meta" | "versions">;
 type Placed = { readonly incarnation: number; readonly address: Uint8Array; readonly port: number };
 
 /** Whether `a` keeps a name that `b` claims as well: by the higher incarnation, then by the lower address. */
@@ -9,8 +10,14 @@ export function beats(a: Placed, b: Placed): boolean {
 }
 
 /** Whether two claims of one incarnation say the same. */
-export function sameClaim(a: AliveMessage, b: AliveMessage): boolean {
-  return Buffer.from(a.meta).equals(b.meta) && Buffer.from(a.versions).equals(b.versions);
+export function sameClaim(a: Claimed, b: Claimed): boolean {
+  return Buffer.compare(a.meta, b.meta) === 0 && Buffer.compare(a.versions, b.versions) === 0;
+}
+
+/** Whether `known` lives and says of the node what `received` says, or something newer. */
+export function isOldNews(received: AliveMessage, known: Omit<PushNodeState, "name">): boolean {
+  if (known.state !== "alive" || received.incarnation > known.incarnation || compareAddresses(received, known) !== 0) return false;
+  return received.incarnation < known.incarnation || sameClaim(received, known);
 }
 
 /** What a node said when it was recorded so. */

@@ -113,7 +113,7 @@ export class GossipMember implements Member {
     this.#warnings = new PathWarnings(deps);
     const node = (known: string) => this.#state.node(known);
     this.#rounds = new GossipRounds(tuning, {
-      ...{ clock, random, node, queue: this.#queue },
+      ...{ clock, random, node, queue: this.#queue, deadCount: () => this.#state.dead },
       send: (to, versions, counted) => this.#io.send(to, [], versions, counted),
     });
     const source = () => this.#source();

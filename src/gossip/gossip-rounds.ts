@@ -15,6 +15,8 @@ export interface GossipRoundsDeps {
   readonly random: Random;
   readonly queue: BroadcastQueue;
   readonly node: (name: string) => NodeRecord | undefined;
+  /** How many known nodes have failed. */
+  readonly deadCount: () => number;
   /** Sends what waits in the queue; where it is not `counted`, the messages are as often still to be sent as before. */
   readonly send: (to: GossipAddress, versions: Uint8Array, counted: boolean) => void;
 }
@@ -60,7 +62,8 @@ export class GossipRounds implements Disposable {
     this.#lastMs = nowMs;
     // The dead may be alive and refute, but what they are sent must not be missed by the living.
     const { gossipNodes, gossipToTheDeadMs } = this.#options;
-    this.#send(1, false, ({ state, changedAtMs }) => state === "dead" && nowMs - changedAtMs <= gossipToTheDeadMs);
+    if (this.#deps.deadCount() > 0)
+      this.#send(1, false, ({ state, changedAtMs }) => state === "dead" && nowMs - changedAtMs <= gossipToTheDeadMs);
     this.#send(gossipNodes, true, ({ state }) => state === "alive" || state === "suspect");
     this.wake();
   }

@@ -6,6 +6,7 @@ export class NodeTable {
   readonly #byName = new Map<string, NodeRecord>();
   readonly #sorted: NodeRecord[] = [];
   #snapshot: readonly NodeRecord[] | undefined;
+  #dead = 0;
 
   get size(): number {
     return this.#sorted.length;
@@ -17,6 +18,11 @@ export class NodeTable {
     return this.#snapshot;
   }
 
+  /** How many have failed. */
+  get dead(): number {
+    return this.#dead;
+  }
+
   get(name: string): NodeRecord | undefined {
     return this.#byName.get(name);
   }
@@ -24,12 +30,16 @@ export class NodeTable {
   /** Adds a record, or replaces the one of its name. */
   put(record: NodeRecord): void {
     const at = this.#indexOf(record.name);
-    this.#sorted.splice(at, this.#byName.has(record.name) ? 1 : 0, record);
+    const before = this.#byName.get(record.name);
+    if (before) this.#sorted[at] = record;
+    else this.#sorted.splice(at, 0, record);
     this.#byName.set(record.name, record);
+    this.#count(before, record);
     this.#snapshot = undefined;
   }
 
   delete(name: string): void {
+    this.#count(this.#byName.get(name), undefined);
     if (!this.#byName.delete(name)) return;
     this.#sorted.splice(this.#indexOf(name), 1);
     this.#snapshot = undefined;
@@ -47,6 +57,11 @@ export class NodeTable {
       if (accept(record)) found.push(record);
     }
     return found;
+  }
+
+  #count(before: NodeRecord | undefined, now: NodeRecord | undefined): void {
+    if (before?.state === "dead") this.#dead--;
+    if (now?.state === "dead") this.#dead++;
   }
 
   /** Where `name` is, or would be. */

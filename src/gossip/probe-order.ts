@@ -33,7 +33,11 @@ export class ProbeOrder {
     }
     const at = this.#next++;
     // Who cannot be probed any more leaves the moment to the one who comes after.
-    return this.#names.slice(at).find(accept) ?? this.#names.slice(0, at).find(accept);
+    for (let i = 0; i < this.#names.length; i++) {
+      const name = this.#names[(at + i) % this.#names.length] as string;
+      if (accept(name)) return name;
+    }
+    return undefined;
   }
 
   #plan(names: readonly string[], round: number): string[] {

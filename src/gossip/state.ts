@@ -1,6 +1,6 @@
 import type { Random } from "../base/index.ts";
 import { bytesToIp, compareAddresses, formatAddress } from "./address.ts";
-import { aliveOf, beats, sameClaim } from "./claims.ts";
+import { aliveOf, beats, isOldNews, sameClaim } from "./claims.ts";
 import type { ClaimedNode } from "./cluster-guard.ts";
 import type { AliveMessage, DeadMessage, NodeState, PushNodeState, SuspectMessage } from "./codec/message.ts";
 import type { FailureReason } from "./member-event.ts";
@@ -63,6 +63,11 @@ export class MembershipState {
   /** How many nodes are known. */
   get size(): number {
     return this.#nodes.size;
+  }
+
+  /** How many of them have failed. */
+  get dead(): number {
+    return this.#nodes.dead;
   }
 
   get leaving(): boolean {
@@ -147,15 +152,19 @@ export class MembershipState {
 
   #alive(received: AliveMessage) {
     const known = this.#nodes.get(received.node);
+    // Nearly all claims are old news: these end here, before anything that costs.
+    if (known && received.node !== this.#options.name && isOldNews(received, known)) return;
     if (!checkNode(received, this.#options.versions) || (known && !checkIncarnation(received, known))) return this.#drop("invalid");
     const message = { ...received, versions: normalVersions(received.versions) };
     if (message.node === this.#options.name) return this.#aliveSelf(message);
-    if (!this.#isAccepted(message)) return this.#drop("cluster");
+    const { node: name, address, port, meta } = message;
+    if (!this.#options.acceptNode({ name, host: bytesToIp(address) ?? "", port, meta })) return this.#drop("cluster");
     if (!known) return this.#nodes.size < maxNodes ? this.#adopt(message, undefined) : this.#drop("full");
     const newer = message.incarnation > known.incarnation;
     if (compareAddresses(message, known) === 0) {
       if (newer) this.#adopt(message, known);
       else if (known.state !== "alive") this.#accuse(known, message);
+      else if (message.incarnation === known.incarnation && !sameClaim(message, known)) this.#askWhich(message, known);
       return;
     }
     if (known.state === "left" || (known.state !== "alive" && newer)) return this.#adopt(message, known);
@@ -163,8 +172,10 @@ export class MembershipState {
     this.#conflict(message, known);
   }
 
-  #isAccepted({ node: name, address, port, meta }: AliveMessage): boolean {
-    return this.#options.acceptNode({ name, host: bytesToIp(address) ?? "", port, meta });
+  /** A node says two things of itself in one incarnation: it lived twice. It hears of both, and refutes the one that is over. */
+  #askWhich(message: AliveMessage, known: NodeRecord): void {
+    if (!this.#mayAnswer(known.name)) return;
+    for (const each of [aliveOf(known), message]) this.#effects.push({ kind: "send", to: known, message: each });
   }
 
   /** Two addresses claim to be alive under one name: the higher incarnation wins, then the lower address. */

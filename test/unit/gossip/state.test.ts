@@ -73,8 +73,18 @@ test("a new node joins, is passed on, and the same claim again changes nothing",
 test("new metadata needs a newer incarnation", () => {
   const state = create();
   apply(state, 0, alive("n1", 1));
-  expect(apply(state, 0, alive("n1", 1, { meta: Uint8Array.of(1) }))).toEqual([]);
+  apply(state, 0, alive("n1", 1, { meta: Uint8Array.of(1) }));
+  expect(state.node("n1")?.meta).toEqual(new Uint8Array());
   expect(kinds(apply(state, 0, alive("n1", 2, { meta: Uint8Array.of(1) })))).toEqual(["broadcast", "updated"]);
+});
+
+test("a node that says two things of itself in one incarnation hears of both, and so refutes the one that is over", () => {
+  const state = create();
+  apply(state, 0, alive("n1", 1));
+  const other = alive("n1", 1, { meta: Uint8Array.of(1) });
+  const sent = apply(state, 1000, other).map((effect) => (effect.kind === "send" ? effect.message : effect));
+  expect(sent).toEqual([alive("n1", 1), other]);
+  expect(apply(state, 1001, other)).toEqual([]);
 });
 
 // B33
