@@ -21,6 +21,7 @@ const sumOf = (node: SimNode, counter: string) =>
 
 /** Runs for a minute in which everything has to reach everyone: metadata, messages by datagram and by stream, full exchanges. */
 async function expectHealthy(cluster: SimCluster, nodes: readonly SimNode[], mark: number): Promise<void> {
+  await cluster.runUntil("all see all", () => cluster.isConverged(nodes), 10_000);
   const exchanges = (result: string) => nodes.map((node) => sumOf(node, `exchanges_total{active,${result}`));
   const okBefore = exchanges("ok");
   const failedBefore = exchanges("failed");
@@ -31,8 +32,8 @@ async function expectHealthy(cluster: SimCluster, nodes: readonly SimNode[], mar
       [true, false].map((reliable) => node.member.send(name, Uint8Array.of(mark, index, reliable ? 1 : 0), { reliable })),
     );
   });
+  await cluster.clock.until(Promise.all(sending));
   await cluster.run(60_000);
-  await Promise.all(sending);
   expect(cluster.isConverged(nodes)).toBe(true);
   expect(cluster.suspicions).toBe(0);
   expect(exchanges("failed")).toEqual(failedBefore);
