@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { CodedError } from "../../src/base/index.ts";
+import { encodePacketMessage } from "../../src/gossip/codec/packet-message.ts";
 import { createKeyRing, type KeyRing } from "../../src/gossip/index.ts";
 import { SimCluster, type StartOptions } from "./sim-cluster.ts";
 import type { SimNode } from "./sim-node.ts";
@@ -200,6 +201,26 @@ test("members that do not speak each other's protocol do not become one cluster"
     expect(near.member.members().map(({ name }) => name)).toEqual(["n1", "n2", "n3", "n5"]);
     expect(old.member.members()).toHaveLength(1);
   }));
+
+test.each([
+  ["of the future", [6, 7, 7, 0, 0, 0]],
+  ["that nobody here speaks", [1, 1, 1, 0, 0, 0]],
+  ["of zero", [0, 0, 0, 0, 0, 0]],
+  ["of another application", [1, 5, 2, 9, 9, 9]],
+  ["of three bytes, out of range", [6, 7, 7]],
+])("one claim of a node with versions %s keeps nobody from joining", (_what, versions) =>
+  withCluster(9, async (cluster) => {
+    const [n1, n2] = (await cluster.startJoined(2)) as [SimNode, SimNode];
+    const address = Uint8Array.of(10, 0, 0, 99);
+    const ghost = { type: "alive", node: "ghost", incarnation: 1, address, port: 7946, meta: new Uint8Array() } as const;
+    const claim = encodePacketMessage({ ...ghost, versions: Uint8Array.from(versions) });
+    for (const { member } of [n1, n2]) cluster.network.transport(member.address)?.receivePacket(claim, { host: "10.0.0.99", port: 7946 });
+    const n3 = await cluster.start(3);
+    expect(await cluster.join(n3, n1, n2)).toBe(2);
+    expect(n3.member.members().map(({ name }) => name)).toEqual(["n1", "n2", "n3"]);
+    expect(n1.counters.get("gitaly_cluster_gossip_dropped_total{invalid}")).toBe(1);
+  }),
+);
 
 test("a cluster of protocol version 1, which tells no ports, is whole where all use one port, with padded encryption as well", () =>
   withCluster(8, async (cluster) => {
