@@ -132,4 +132,16 @@ describe.skipIf(missing !== undefined)("two serf agents and two members of ours"
         .map((event) => `${event.type} ${"member" in event ? event.member.name : ""}`),
     ).toEqual(["left s2", "failed s1"]);
   });
+
+  test("join each other with a key, and without it they do not", async () => {
+    const key = new Uint8Array(32).fill(7);
+    await using s3 = await SerfAgent.start("s3", [`-encrypt=${Buffer.from(key).toString("base64")}`]);
+    await using o3 = await SerfPeer.start("o3", {}, [key]);
+    await s3.command("join", o3.address);
+    const seen = async () => (await statuses(s3))["o3"] === "alive" && stateOf(o3, "s3")?.state === "alive";
+    await until(seen, 20_000, () => [s3.log, o3.member.members()]);
+    await using stranger = await SerfPeer.start("o4", {});
+    await expect(stranger.join(s3.address)).rejects.toMatchObject({ code: "cluster_mismatch" });
+    expect(await statuses(s3)).toEqual({ s3: "alive", o3: "alive" });
+  });
 });

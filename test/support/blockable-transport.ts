@@ -1,9 +1,11 @@
 import { formatAddress, type GossipAddress, type GossipStream, type Transport, type TransportHandlers } from "../../src/gossip/index.ts";
 
-/** Another transport whose packets and streams to some addresses vanish, as in a network that is cut. */
+/** Another transport whose packets and streams to some addresses vanish, as in a network that is cut, or is bad. */
 export class BlockableTransport implements Transport {
   readonly #inner: Transport;
   #blocked: ReadonlySet<string> = new Set();
+  /** Of the packets; streams are not touched. */
+  lossShare = 0;
   /** Size of the largest datagram that was sent. */
   largestPacketBytes = 0;
 
@@ -30,7 +32,7 @@ export class BlockableTransport implements Transport {
 
   sendPacket(bytes: Uint8Array, to: GossipAddress): void {
     this.largestPacketBytes = Math.max(this.largestPacketBytes, bytes.length);
-    if (!this.#blocked.has(formatAddress(to))) this.#inner.sendPacket(bytes, to);
+    if (!this.#blocked.has(formatAddress(to)) && Math.random() >= this.lossShare) this.#inner.sendPacket(bytes, to);
   }
 
   async dial(to: GossipAddress, signal: AbortSignal): Promise<GossipStream> {

@@ -2,7 +2,7 @@ import type { GossipPeer, KeyChange } from "./gossip-peer.ts";
 import { PeerLog } from "./gossip-peer.ts";
 import type { AgentEvent, JsonAgent } from "./json-agent.ts";
 
-/** A member written in Go, in a process that may hold others. */
+/** A member written in Go, alone in its process. */
 export class GoPeer implements GossipPeer {
   readonly kind = "go";
   readonly name: string;
@@ -56,11 +56,15 @@ export class GoPeer implements GossipPeer {
   }
 
   async crash(): Promise<void> {
-    await this.request("shutdown");
+    await this.#agent.kill();
   }
 
   async live(): Promise<string[]> {
     return (await this.request<{ name: string }[]>("members")).map(({ name }) => name).sort();
+  }
+
+  async lose(lossOut: number): Promise<void> {
+    await this.request("setLoss", { lossOut });
   }
 
   async block(addrs: readonly string[]): Promise<void> {

@@ -18,10 +18,12 @@ export interface GossipPeer {
   /** Accepts one more key, sends with one that it accepts, or accepts one no longer. */
   changeKeys(change: KeyChange, key: Uint8Array): Promise<void>;
   leave(): Promise<void>;
-  /** Ends without a word. */
+  /** Ends without a word; a Go member by a SIGKILL to its process. */
   crash(): Promise<void>;
   /** The names of the members that it holds to be neither dead nor gone, sorted. */
   live(): Promise<string[]>;
+  /** This share of the packets that it sends is lost. */
+  lose(share: number): Promise<void>;
   /** From now on nothing that it sends reaches these addresses. */
   block(addresses: readonly string[]): Promise<void>;
 }

@@ -21,7 +21,7 @@ export interface MixedClusterOptions {
   readonly state?: Uint8Array;
   /** What goes with each answer to a probe. */
   readonly ack?: Uint8Array;
-  /** Values of the preset that differ, as both kinds name them; `rejoinIntervalMs` is only for ours. */
+  /** Values of the preset that differ, as both kinds name them; `rejoinIntervalMs` is only for ours, `deadNodeReclaimMs` for Go's. */
   readonly tuning?: Readonly<Record<string, number>>;
   /** Each member has an address of its own and all have one port number, as protocol version 1 needs it. */
   readonly onePort?: boolean;

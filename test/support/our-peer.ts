@@ -114,6 +114,10 @@ export class OurPeer implements GossipPeer, AsyncDisposable {
       .sort();
   }
 
+  async lose(share: number): Promise<void> {
+    this.transport.lossShare = share;
+  }
+
   async block(addresses: readonly string[]): Promise<void> {
     this.transport.block(addresses);
   }

@@ -39,10 +39,10 @@ export class SerfPeer implements AsyncDisposable {
 
   private constructor() {}
 
-  static async start(name: string, tags: SerfTags): Promise<SerfPeer> {
+  static async start(name: string, tags: SerfTags, encryptionKeys: readonly Uint8Array[] = []): Promise<SerfPeer> {
     const peer = new SerfPeer();
     const member = await createMember(
-      { name, bindHost: "127.0.0.1", bindPort: 0, meta: serfMeta(tags), delegateVersions: serfVersions },
+      { name, bindHost: "127.0.0.1", bindPort: 0, meta: serfMeta(tags), encryptionKeys, delegateVersions: serfVersions },
       { hooks: { userState: () => peer.#state(), mergeUserState: (bytes) => peer.#witness(bytes) } },
     );
     peer.#member = member;
