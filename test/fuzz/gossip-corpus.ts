@@ -5,10 +5,16 @@ import { packageRoot } from "../../src/base/index.ts";
 
 const directoryOf = (name: string) => join(packageRoot, "test/fuzz/corpus/gossip", name);
 
-/** The kept inputs of a decoder: a file each, in hexadecimal. */
-export function readCorpus(name: string): Uint8Array[] {
-  const files = readdirSync(directoryOf(name)).filter((file) => file.endsWith(".hex"));
-  return files.sort().map((file) => Buffer.from(readFileSync(join(directoryOf(name), file), "utf8").replaceAll(/\s/g, ""), "hex"));
+/** The kept inputs of a decoder by name: a file each, in hexadecimal. */
+export function readNamedCorpus(decoder: string): Map<string, Uint8Array> {
+  const files = readdirSync(directoryOf(decoder)).filter((file) => file.endsWith(".hex"));
+  const read = (file: string) => Buffer.from(readFileSync(join(directoryOf(decoder), file), "utf8").replaceAll(/\s/g, ""), "hex");
+  return new Map(files.sort().map((file) => [file.replace(".hex", ""), read(file)]));
+}
+
+/** The kept inputs of a decoder. */
+export function readCorpus(decoder: string): Uint8Array[] {
+  return [...readNamedCorpus(decoder).values()];
 }
 
 /** Keeps an input; equal inputs make one file. */
