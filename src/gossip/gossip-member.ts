@@ -1,4 +1,4 @@
-import { type Clock, CodedError, linkSignals, neverAborted, type Random, sharedAbortController, startDeadline } from "../base/index.ts";
+import { type Clock, CodedError, linkSignals, type Random, sharedAbortController, startDeadline } from "../base/index.ts";
 import type { Logger, Metrics } from "../observability/index.ts";
 import { Acks } from "./acks.ts";
 import { bytesToIp, formatAddress, type GossipAddress } from "./address.ts";
@@ -6,9 +6,9 @@ import { Awareness } from "./awareness.ts";
 import { BroadcastQueue, retransmitLimit } from "./broadcast-queue.ts";
 import type { ClaimedNode, ClusterGuard } from "./cluster-guard.ts";
 import type { Envelope } from "./codec/envelope.ts";
-import { codecLimits } from "./codec/limits.ts";
-import type { PacketMessage, PushNodeState, Source } from "./codec/message.ts";
+import type { PacketMessage, Source } from "./codec/message.ts";
 import { encodePacketMessage } from "./codec/packet-message.ts";
+import { DirectMessages } from "./direct-messages.ts";
 import { EventHub } from "./event-hub.ts";
 import { type GossipMetrics, gossipMetrics } from "./gossip-metrics.ts";
 import { GossipRounds } from "./gossip-rounds.ts";
@@ -24,7 +24,7 @@ import { PacketIo } from "./packet-io.ts";
 import { PathWarnings } from "./path-warnings.ts";
 import { ProbeHelper } from "./probe-helper.ts";
 import { Prober } from "./prober.ts";
-import { PushPull } from "./push-pull.ts";
+import { PushPull, type PushPullOptions } from "./push-pull.ts";
 import { runPushPullRounds } from "./push-pull-rounds.ts";
 import { Rejoiner } from "./rejoin.ts";
 import { MembershipState } from "./state.ts";
@@ -81,6 +81,7 @@ export class GossipMember implements Member {
   readonly #rounds: GossipRounds;
   readonly #events: EventHub;
   readonly #hooks: HookCalls;
+  readonly #messages: DirectMessages;
   readonly #runner: StateRunner;
   readonly #life = sharedAbortController();
   /** Probing, full exchanges and rejoining: what a member does that has not left. */
@@ -128,19 +129,8 @@ export class GossipMember implements Member {
         onExpired: (suspect, incarnation) => this.#runner.apply({ type: "suspicionExpired", node: suspect, incarnation }),
       },
     );
-    this.#pushPull = new PushPull(
-      { ...tuning, name, envelope, protocolVersion },
-      {
-        ...deps,
-        hooks: this.#hooks,
-        metrics: this.#metrics,
-        localNodes: () => this.#state.nodes.map(toPushNodeState),
-        source,
-        pingNumber: () => this.#acks.number(),
-        merge: (nodes) => this.#runner.apply({ type: "merge", nodes }),
-        onUserMessage: (payload) => this.#events.emit({ type: "message", payload }),
-      },
-    );
+    this.#pushPull = this.#createPushPull({ ...tuning, name, envelope, protocolVersion });
+    this.#messages = new DirectMessages({ node, transport, io: this.#io, pushPull: this.#pushPull, life: this.#life.signal });
     const succeed = (incarnation: number) => this.#runner.apply({ type: "succeed", incarnation });
     this.#joiner = new Joiner({ clock, random, transport, pushPull: this.#pushPull, own: () => this.#state.own, succeed });
     this.#rejoiner = this.#createRejoiner();
@@ -202,17 +192,8 @@ export class GossipMember implements Member {
     this.#rounds.wake();
   }
 
-  async send(to: string | GossipAddress, payload: Uint8Array, { reliable, signal = neverAborted }: SendOptions): Promise<void> {
-    this.#life.signal.throwIfAborted();
-    const known = typeof to === "string" ? this.#state.node(to) : undefined;
-    if (typeof to === "string" && !known) throw new CodedError("not_found", "no gossip member has this name", { name: to });
-    using linked = linkSignals(signal, this.#life.signal);
-    const { host: name, port } = known ?? (to as GossipAddress);
-    const [host = name] = await this.#deps.transport.resolve(name, linked.signal);
-    if (!reliable) return this.#io.sendUser({ host, port }, payload, known?.versions);
-    const limitBytes = codecLimits.streamBytes;
-    if (payload.length <= limitBytes) return await this.#pushPull.sendUser({ host, port }, payload, linked.signal);
-    throw new CodedError("limit_exceeded", "a user message is longer than 20 MiB", { sizeBytes: payload.length, limitBytes });
+  send(to: string | GossipAddress, payload: Uint8Array, options: SendOptions): Promise<void> {
+    return this.#messages.send(to, payload, options);
   }
 
   async leave(signal: AbortSignal): Promise<void> {
@@ -271,6 +252,19 @@ export class GossipMember implements Member {
     this.#runner[Symbol.dispose]();
     this.#rounds[Symbol.dispose]();
     await Promise.all([this.#stopActivity(), this.#deps.transport.close()]);
+  }
+
+  #createPushPull(options: PushPullOptions): PushPull {
+    return new PushPull(options, {
+      ...this.#deps,
+      hooks: this.#hooks,
+      metrics: this.#metrics,
+      localNodes: () => this.#state.nodes,
+      source: () => this.#source(),
+      pingNumber: () => this.#acks.number(),
+      merge: (nodes) => this.#runner.apply({ type: "merge", nodes }),
+      onUserMessage: (payload) => this.#events.emit({ type: "message", payload }),
+    });
   }
 
   #createRejoiner(): Rejoiner {
@@ -391,8 +385,4 @@ export class GossipMember implements Member {
 function replyAddress(source: Source, from: GossipAddress): GossipAddress {
   const host = bytesToIp(source.address);
   return host === undefined || source.port === 0 ? from : { host, port: source.port };
-}
-
-function toPushNodeState({ name, address, port, meta, incarnation, state, versions }: NodeRecord): PushNodeState {
-  return { name, address, port, meta, incarnation, state, versions };
 }
