@@ -1,5 +1,5 @@
 import type { Counter, Histogram, Metrics } from "../observability/index.ts";
-import type { HostList } from "./host-list.ts";
+import type { HostList } from "./hosts/host-list.ts";
 
 /** The load balancer's metrics. */
 export interface DbMetrics {

@@ -1,9 +1,9 @@
 import { type Clock, CodedError, type Random } from "../base/index.ts";
 import type { DbMetrics } from "./db-metrics.ts";
-import { type ErrorClass, errorClass } from "./error-class.ts";
-import { type Host, NotConnectedError } from "./host.ts";
-import { type HostList, pickReplica } from "./host-list.ts";
-import type { HostMonitor } from "./host-monitor.ts";
+import { type ErrorClass, errorClass } from "./hosts/error-class.ts";
+import { type Host, NotConnectedError } from "./hosts/host.ts";
+import { type HostList, pickReplica } from "./hosts/host-list.ts";
+import type { HostMonitor } from "./hosts/host-monitor.ts";
 import type { Session } from "./session.ts";
 
 /** How often and how patiently the primary is tried. */

@@ -1,6 +1,6 @@
 export type { StatementKind } from "./analyse.ts";
 export { type Classification, type ClassifierOptions, classify } from "./classify.ts";
-export type { QueryResult } from "./host.ts";
+export type { QueryResult } from "./hosts/host.ts";
 export { createLoadBalancer, type LoadBalancer } from "./load-balancer.ts";
 export {
   defaultLoadBalancerOptions,

@@ -2,12 +2,12 @@ import { CodedError, linkSignals, neverAborted, sharedAbortController, systemClo
 import { noMetrics, silentLogger } from "../observability/index.ts";
 import type { Analysis } from "./analyse.ts";
 import { Classifier } from "./classify.ts";
-import { parseServerAddress } from "./connection-url.ts";
 import { type DbMetrics, defineDbMetrics } from "./db-metrics.ts";
 import { Executor } from "./executor.ts";
-import { Host, type QueryResult, type Values } from "./host.ts";
-import { HostList } from "./host-list.ts";
-import { HostMonitor } from "./host-monitor.ts";
+import { parseServerAddress } from "./hosts/connection-url.ts";
+import { Host, type QueryResult, type Values } from "./hosts/host.ts";
+import { HostList } from "./hosts/host-list.ts";
+import { HostMonitor } from "./hosts/host-monitor.ts";
 import {
   defaultLoadBalancerOptions,
   type HostStatus,

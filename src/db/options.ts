@@ -2,8 +2,8 @@ import type { Clock, Random } from "../base/index.ts";
 import type { Logger, Metrics } from "../observability/index.ts";
 import { type ClassifierOptions, defaultClassifierOptions } from "./classify.ts";
 import { defaultExecutorOptions, type ExecutorOptions } from "./executor.ts";
-import { defaultHostOptions, type HostOptions, type QueryResult } from "./host.ts";
-import { defaultHostMonitorOptions, type HostMonitorOptions } from "./host-monitor.ts";
+import { defaultHostOptions, type HostOptions, type QueryResult } from "./hosts/host.ts";
+import { defaultHostMonitorOptions, type HostMonitorOptions } from "./hosts/host-monitor.ts";
 import { defaultMemoryStickingOptions, type StickKey } from "./sticking.ts";
 import type { IsolationLevel } from "./transaction.ts";
 

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { Host, QueryResult, Values } from "./host.ts";
+import type { Host, QueryResult, Values } from "./hosts/host.ts";
 
 /** The transaction that code runs in. */
 export interface OpenTransaction {

@@ -1,7 +1,7 @@
 import { CodedError, Mutex, neverAborted } from "../base/index.ts";
 import type { Analysis } from "./analyse.ts";
-import { errorClass, poisonsConnection } from "./error-class.ts";
-import type { Host, Lease, QueryResult, Values } from "./host.ts";
+import { errorClass, poisonsConnection } from "./hosts/error-class.ts";
+import type { Host, Lease, QueryResult, Values } from "./hosts/host.ts";
 import type { OpenTransaction } from "./session.ts";
 
 export type IsolationLevel = "read committed" | "repeatable read" | "serializable";

@@ -1,4 +1,4 @@
-import { CodedError } from "../base/index.ts";
+import { CodedError } from "../../base/index.ts";
 
 /** Where a server is. `url` holds the password: it goes to the driver and nowhere else. */
 export interface ServerAddress {

@@ -1,6 +1,6 @@
 import pg from "pg";
-import { abortable, CodedError } from "../base/index.ts";
-import type { Logger } from "../observability/index.ts";
+import { abortable, CodedError } from "../../base/index.ts";
+import type { Logger } from "../../observability/index.ts";
 import type { ServerAddress } from "./connection-url.ts";
 import { type ErrorClass, errorClass, poisonsConnection } from "./error-class.ts";
 

@@ -1,4 +1,4 @@
-import { CodedError, errnoOf } from "../base/index.ts";
+import { CodedError, errnoOf } from "../../base/index.ts";
 
 /**
  * What an error of the driver or the server means for routing.

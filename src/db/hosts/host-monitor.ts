@@ -1,5 +1,5 @@
-import { type Clock, type Random, sharedAbortController, startDeadline } from "../base/index.ts";
-import type { Logger } from "../observability/index.ts";
+import { type Clock, type Random, sharedAbortController, startDeadline } from "../../base/index.ts";
+import type { Logger } from "../../observability/index.ts";
 import type { Host } from "./host.ts";
 import type { HostList } from "./host-list.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { CodedError } from "../../../src/base/index.ts";
-import { parseServerAddress } from "../../../src/db/connection-url.ts";
+import { CodedError } from "../../../../src/base/index.ts";
+import { parseServerAddress } from "../../../../src/db/hosts/connection-url.ts";
 
 const primary = parseServerAddress("postgres://user:secret@db1:6000/app?sslmode=require", "primary");
 

@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from "vitest";
-import { defaultHostOptions, Host } from "../../../src/db/host.ts";
-import { HostList, pickReplica } from "../../../src/db/host-list.ts";
-import { silentLogger } from "../../../src/observability/index.ts";
-import { simRandom } from "../../support/sim-random.ts";
+import { defaultHostOptions, Host } from "../../../../src/db/hosts/host.ts";
+import { HostList, pickReplica } from "../../../../src/db/hosts/host-list.ts";
+import { silentLogger } from "../../../../src/observability/index.ts";
+import { simRandom } from "../../../support/sim-random.ts";
 
 const made: Host[] = [];
 afterEach(() => Promise.all(made.splice(0).map((host) => host.close())));

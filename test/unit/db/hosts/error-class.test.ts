@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { errorClass, poisonsConnection } from "../../../src/db/error-class.ts";
+import { errorClass, poisonsConnection } from "../../../../src/db/hosts/error-class.ts";
 
 const error = (fields: { code?: string; message?: string; severity?: string; syscall?: string }) =>
   Object.assign(new Error(fields.message ?? ""), fields);

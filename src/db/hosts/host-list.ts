@@ -1,4 +1,4 @@
-import type { Random } from "../base/index.ts";
+import type { Random } from "../../base/index.ts";
 import type { Host } from "./host.ts";
 
 /** A replica as last judged. */
