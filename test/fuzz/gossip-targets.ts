@@ -1,7 +1,7 @@
 import { createCipheriv } from "node:crypto";
 import { CodedError } from "../../src/base/index.ts";
 import { makeCompounds, splitCompound } from "../../src/gossip/codec/compound.ts";
-import { compressMessage } from "../../src/gossip/codec/compress.ts";
+import { compressMessage, expandMessage, shrinkMessage } from "../../src/gossip/codec/compress.ts";
 import { crc32 } from "../../src/gossip/codec/crc32.ts";
 import { decrypt } from "../../src/gossip/codec/encryption.ts";
 import type { Envelope } from "../../src/gossip/codec/envelope.ts";
@@ -38,7 +38,13 @@ const messages: PacketMessage[] = [
   { type: "dead", incarnation: 1, node: "n1", from: "n1" },
   { type: "user", payload: Uint8Array.of(1) },
 ];
-const encoded = messages.map(encodePacketMessage);
+/** Of the extensions, and what only just goes too far. */
+const odd: PacketMessage[] = [
+  { type: "indirectPing", seqNo: 5, target: address, port: 7946, node: "n1", nack: true, stream: true, source },
+  { type: "nack", seqNo: 1, refused: true },
+  { type: "suspect", incarnation: 1, node: "n".repeat(codecLimits.textBytes + 1), from: "n2" },
+];
+const encoded = [...messages, ...odd].map(encodePacketMessage);
 /** Arrays in arrays, more than a call stack holds. */
 const deep = Buffer.concat([Buffer.of(4), Buffer.alloc(60_000, 0x91)]);
 /** About a node that is known with incarnation 3 at 10.0.0.2. */
@@ -69,6 +75,27 @@ const streamMessages: StreamMessage[] = [
   { type: "error", error: "no" },
   { type: "user", payload: new Uint8Array(20) },
 ];
+
+/** Compressed once more than may be, and more parts than may be. */
+const nested = Array.from({ length: 6 }).reduce<Uint8Array>((bytes) => compressMessage(bytes), compound);
+const crowded = makeCompounds(
+  Array.from({ length: 10 }, () => makeCompounds(Array.from({ length: 255 }, () => new Uint8Array()))[0] as Uint8Array),
+);
+/** Codes of all widths without one that clears the table: what peers go on with when it is full. */
+function fullTable(): Buffer {
+  let bits = 0n;
+  let at = 0n;
+  const put = (code: number, width: number) => {
+    bits |= BigInt(code) << at;
+    at += BigInt(width);
+  };
+  for (let high = 257; high < 5000; high++) put(high % 251, Math.min(12, Math.max(9, Math.floor(Math.log2(high)) + 1)));
+  put(257, 12);
+  const bytes = Buffer.alloc(Number(at / 8n) + 1);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = Number((bits >> BigInt(8 * i)) & 255n);
+  return bytes;
+}
+const packable = [...encoded, Buffer.alloc(5000), Buffer.alloc(70_000), compound, simRandom(1).bytes(12_000)];
 
 const raw = (text: string) => Buffer.concat([Buffer.of(0xa0 | text.length), Buffer.from(text)]);
 const fieldNames = ["SeqNo", "Node", "SourceAddr", "SourcePort", "SourceNode", "Target", "Port", "Nack", "Payload", "Incarnation", "From"]
@@ -249,6 +276,14 @@ function withCrc(bytes: Uint8Array): Buffer {
   return Buffer.concat([head, bytes]);
 }
 
+/** The input as what is inside of a compressed message, and as what a member would compress where that helps. */
+function runCompressed(bytes: Uint8Array): string {
+  const shrunk = shrinkMessage(bytes);
+  if (shrunk)
+    check(shrunk.length < bytes.length && expandMessage(shrunk.subarray(1), bytes.length).equals(bytes), "shrinks to something else");
+  return `${runPacket(compressMessage(bytes), plain)} ${shrunk !== undefined}`;
+}
+
 const sealPlain = (message: StreamMessage, compress: boolean) => sealStream(message, { ...plain, compress, dialled: false }, simRandom(1));
 const target = (name: string, seeds: readonly Uint8Array[], run: FuzzTarget["run"], maxBytes = 2000): FuzzTarget => {
   return { name, seeds, dictionary, maxBytes, run };
@@ -257,16 +292,13 @@ const target = (name: string, seeds: readonly Uint8Array[], run: FuzzTarget["run
 /** Every place where the member reads what others wrote. */
 export const gossipTargets: readonly FuzzTarget[] = [
   target("msgpack", encoded, runMessage),
-  target(
-    "lzw",
-    [...encoded, Buffer.alloc(5000), compound].map((bytes) => lzwEncode(bytes)),
-    runLzw,
-    4000,
-  ),
+  target("lzw", [...packable.map((bytes) => lzwEncode(bytes)), fullTable(), ...packable], runLzw, 16_000),
   target("compound", [compound.subarray(1)], runCompound),
-  target("packet", [...encoded, compound, compressMessage(compound), withCrc(compound), deep], (bytes) => runPacket(bytes, plain)),
+  target("packet", [...encoded, compound, compressMessage(compound), withCrc(compound), deep, nested, ...crowded], (bytes) =>
+    runPacket(bytes, plain),
+  ),
   target("packet-checked", [...encoded, compound], (bytes) => runPacket(withCrc(bytes), plain)),
-  target("packet-compressed", [...encoded, compound], (bytes) => runPacket(compressMessage(bytes), plain)),
+  target("packet-compressed", [...encoded, compound], runCompressed),
   target("packet-mixed", [...encoded, compound, Buffer.concat([labelHeader("blue"), compound])], (bytes) => {
     return `${runPacket(bytes, mixed)}, ${runStream(bytes, mixed, false)}`;
   }),
@@ -286,6 +318,11 @@ export const gossipTargets: readonly FuzzTarget[] = [
     streamMessages.map((message) => sealPlain(message, false)),
     runSealedStream,
   ),
-  target("push-pull", [encodePushPull(pushPull)], (bytes) => runStream(bytes, plain, true), 20_000),
+  target(
+    "push-pull",
+    [encodePushPull(pushPull), Buffer.from(encodePushPull(pushPull)).fill(4, 85, 86)],
+    (bytes) => runStream(bytes, plain, true),
+    20_000,
+  ),
   target("state", [compound, encodePushPull(pushPull), ...encoded, ...claims], foldIntoState),
 ];

@@ -141,9 +141,8 @@ export class StreamReader {
   }
 
   #readPlain(bytes: Buffer): StreamMessage {
-    if (bytes[0] === messageType.compress && !this.#pushPull) return this.#readCompressed(bytes);
+    if (bytes[0] === messageType.compress) return this.#readCompressed(bytes);
     this.#isFrameOpen = true;
-    if (this.#pushPull) return this.#readPushPull(bytes, this.#pushPull, 0);
     if (bytes[0] !== messageType.pushPull) return readBody(bytes, this.#hold);
     this.#pushPull = new PushPullParser(this.#hold);
     this.#start++;
