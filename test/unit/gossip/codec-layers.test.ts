@@ -150,7 +150,8 @@ const pushPull: PushPullMessage = {
     state: (["alive", "suspect", "dead", "left"] as const)[i % 4] as "alive",
     versions: Uint8Array.of(1, 5, 2, 0, 0, 0),
   })),
-  userState: new Uint8Array(300).fill(5),
+  // Every byte, for a chunk may begin with any, also with one that means something at the start of a stream.
+  userState: Uint8Array.from({ length: 300 }, (_, i) => i),
 };
 const streamMessages: StreamMessage[] = [
   pushPull,
