@@ -12,4 +12,5 @@ export {
   type TransactionHandle,
   type TransactionOptions,
 } from "./options.ts";
+export { formatLsn, formatPosition, isReached, type Position, parseLsn, parsePosition } from "./position/position.ts";
 export type { StickKey } from "./sticking.ts";
