@@ -155,7 +155,7 @@ export class MembershipState {
     // Nearly all claims are old news: these end here, before anything that costs.
     if (known && received.node !== this.#options.name && isOldNews(received, known)) return;
     if (!checkNode(received, this.#options.versions) || (known && !checkIncarnation(received, known))) return this.#drop("invalid");
-    const message = { ...received, versions: normalVersions(received.versions) };
+    const message = { ...received, versions: normalVersions(received.versions, this.#options.versions) };
     if (message.node === this.#options.name) return this.#aliveSelf(message);
     const { node: name, address, port, meta } = message;
     if (!this.#options.acceptNode({ name, host: bytesToIp(address) ?? "", port, meta })) return this.#drop("cluster");

@@ -1,13 +1,13 @@
-import { CodedError } from "../base/index.ts";
+import { CodedError, sameBytes } from "../base/index.ts";
 
 /** Protocol versions that are understood. */
 const minProtocolVersion = 1;
 const maxProtocolVersion = 5;
 
-/** Protocol min, max, current, delegate min, max, current: what a member says of itself. */
-export const defaultVersions: Uint8Array = versionVector(2, [0, 0, 0]);
-
-/** The vector of a member that speaks `protocolVersion`. Errors: `invalid_argument`. */
+/**
+ * What a member that speaks `protocolVersion` says of itself: protocol min, max, current, delegate min, max, current.
+ * Errors: `invalid_argument`.
+ */
 export function versionVector(protocolVersion: number, delegate: readonly [min: number, max: number, current: number]): Uint8Array {
   if (!Number.isInteger(protocolVersion) || protocolVersion < minProtocolVersion || protocolVersion > maxProtocolVersion) {
     throw new CodedError("invalid_argument", "a gossip protocol version is from 1 to 5", { protocolVersion });
@@ -37,7 +37,7 @@ const vectorBytes = 6;
 
 /** True for a vector that says nothing, or that goes together with a member which says `own`. */
 export function fitsVersions(versions: Uint8Array, own: Uint8Array): boolean {
-  if (versions.length < 3 || Buffer.compare(versions, own) === 0) return true;
+  if (versions.length < 3 || sameBytes(versions, own)) return true;
   const [min = 0, max = 0, current = 0] = versions;
   if (min < minProtocolVersion || current < min || current > max) return false;
   if (!isWithin(own[2], min, max) || !isWithin(current, own[0], own[1])) return false;

@@ -1,6 +1,6 @@
 import { CodedError } from "../base/index.ts";
 import type { AliveMessage, DeadMessage, SuspectMessage } from "./codec/message.ts";
-import { defaultVersions, fitsVersions } from "./versions.ts";
+import { fitsVersions } from "./versions.ts";
 
 /** Longest metadata of a node in bytes. */
 export const maxMetaBytes = 512;
@@ -34,9 +34,9 @@ export function checkNode({ node, address, port, meta, versions }: AliveMessage,
   return fitsVersions(versions, ownVersions);
 }
 
-/** Six bytes: old peers fail on shorter vectors, so a short one is not passed on as it is. */
-export function normalVersions(versions: Uint8Array): Uint8Array {
-  return versions.length >= 6 ? versions.subarray(0, 6) : defaultVersions;
+/** Six bytes: old peers fail on shorter vectors, so for a short one stands this member's own, which goes with all others. */
+export function normalVersions(versions: Uint8Array, ownVersions: Uint8Array): Uint8Array {
+  return versions.length >= 6 ? versions.subarray(0, 6) : ownVersions;
 }
 
 /** The first protocol that tells ports. */
