@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { buildGoAgent, startGoAgent } from "../support/go-agent.ts";
 import { type Figure, printFigures } from "./figures.ts";
 import { benchGit } from "./git.ts";
-import { benchGossip, type GossipBenchDeps } from "./gossip.ts";
+import { benchGossip } from "./gossip.ts";
 import { soakGossip } from "./gossip-soak.ts";
 import { benchStalls } from "./gossip-stall.ts";
 import { benchRing } from "./ring.ts";
@@ -10,10 +10,10 @@ import { benchRing } from "./ring.ts";
 // npm run bench [-- NAME...]: every benchmark, or those named, at full size. Only when named: gossip-soak [--minutes 60].
 const progress = (line: string) => process.stderr.write(`${line}\n`);
 const write = (line: string) => process.stdout.write(`${line}\n`);
-const benches: Record<string, () => Promise<Figure[]>> = {
+const benches: Record<string, () => Promise<Figure[]> | AsyncGenerator<Figure>> = {
   ring: () => benchRing({ routes: 200_000, rounds: 5 }),
   git: () => benchGit({ commits: 1000, rounds: 15 }),
-  gossip: () => besideMemberlist(async (deps) => [...(await benchGossip(gossipOptions, deps)), ...(await benchStalls(stallOptions, deps))]),
+  gossip,
 };
 
 const gossipOptions = {
@@ -35,11 +35,12 @@ const stallOptions = {
   ],
 };
 
-async function besideMemberlist(bench: (deps: GossipBenchDeps) => Promise<Figure[]>): Promise<Figure[]> {
+async function* gossip(): AsyncGenerator<Figure> {
   const built = buildGoAgent();
-  if (!("missing" in built)) return bench({ peer: { name: "memberlist", start: startGoAgent }, progress });
-  progress(`left out: ${built.missing}`);
-  return [];
+  if ("missing" in built) return progress(`left out: ${built.missing}`);
+  const deps = { peer: { name: "memberlist", start: startGoAgent }, progress };
+  yield* benchGossip(gossipOptions, deps);
+  yield* benchStalls(stallOptions, deps);
 }
 
 const { values, positionals: wanted } = parseArgs({ allowPositionals: true, options: { minutes: { type: "string", default: "60" } } });
@@ -50,7 +51,7 @@ if (unknown.length > 0) {
 }
 for (const [name, bench] of Object.entries(benches)) {
   if (wanted.length > 0 && !wanted.includes(name)) continue;
-  printFigures(name, await bench(), write);
+  await printFigures(name, await bench(), write);
 }
 if (wanted.includes("gossip-soak")) {
   const samples = Number(values.minutes) * 12;

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { Figure } from "./figures.ts";
 import { benchGit } from "./git.ts";
 import { benchGossip } from "./gossip.ts";
 import { startOurAgent } from "./gossip-fleet.ts";
@@ -19,17 +20,23 @@ test.each([
 // The peer is another process of ours: the Go one needs Go.
 const deps = { peer: { name: "ours", start: startOurAgent }, progress: () => {} };
 
+async function all(figures: AsyncIterable<Figure>): Promise<Figure[]> {
+  const found: Figure[] = [];
+  for await (const figure of figures) found.push(figure);
+  return found;
+}
+
 test("the benchmark gossip runs and gives figures", async () => {
   const once = { clusters: 1, rounds: 1 };
   const loss = { size: 3, share: 0.01, restMs: 0, ...once };
-  const figures = await benchGossip({ sizes: [3], warmUpMs: 0, restMs: 1100, updates: 1, leaves: 1, crashes: once, loss }, deps);
+  const figures = await all(benchGossip({ sizes: [3], warmUpMs: 0, restMs: 1100, updates: 1, leaves: 1, crashes: once, loss }, deps));
   expect(figures.filter(({ ours, peer }) => ours > 0 && peer > 0).map(({ unit }) => unit)).toEqual(
     expect.arrayContaining(["s", "ms", "packets/s", "% of a core"]),
   );
 });
 
 test("the benchmark gossip-stalls runs and gives figures", async () => {
-  const figures = await benchStalls({ warmUpMs: 0, stalls: [{ stallMs: 10, periodMs: 100, times: 2 }] }, deps);
+  const figures = await all(benchStalls({ warmUpMs: 0, stalls: [{ stallMs: 10, periodMs: 100, times: 2 }] }, deps));
   expect(figures.map(({ ours, peer }) => [ours, peer])).toEqual([
     [0, 0],
     [0, 0],

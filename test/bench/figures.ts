@@ -38,10 +38,15 @@ export async function timed(work: () => unknown): Promise<number> {
   return Number(process.hrtime.bigint() - start) / 1e6;
 }
 
-export function printFigures(title: string, figures: readonly Figure[], write: (line: string) => void): void {
+/** Writes each figure as soon as it is there. */
+export async function printFigures(
+  title: string,
+  figures: Iterable<Figure> | AsyncIterable<Figure>,
+  write: (line: string) => void,
+): Promise<void> {
   write(`\n${title}`);
   const number = (value: number) => (value >= 100 || value === 0 ? value.toFixed(0) : value.toPrecision(3));
-  for (const { name, unit, ours, peer, peerName, ratio, aim } of figures) {
+  for await (const { name, unit, ours, peer, peerName, ratio, aim } of figures) {
     const values = `${number(ours).padStart(8)} ${unit}  ${peerName} ${number(peer)} ${unit}`;
     write(`  ${name.padEnd(34)} ${values}${ratio === undefined ? "" : `  ratio ${number(ratio)}`}  (aim ${aim})`);
   }

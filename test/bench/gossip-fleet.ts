@@ -8,6 +8,12 @@ export interface GossipPeer {
   readonly start: () => JsonAgent;
 }
 
+export interface GossipBenchDeps {
+  readonly peer: GossipPeer;
+  /** Gets a line for each step and each surprise. */
+  readonly progress: (line: string) => void;
+}
+
 export interface FleetOptions {
   /** Members of a cluster. */
   readonly size: number;
@@ -23,12 +29,16 @@ export function startOurAgent(): JsonAgent {
 }
 
 /** The kinds that are compared: ours with its defaults, ours with memberlist's timers alone, and the peer's. */
-export const kinds = ["ours", "timers", "peer"] as const;
+const kinds = ["ours", "timers", "peer"] as const;
 export type Kind = (typeof kinds)[number];
 export type Fleet = Readonly<Record<Kind, readonly GossipCluster[]>>;
 
 /** Clusters of each kind at the LAN preset, each in a process of its own, for as long as `work` runs. */
-export async function withFleet<T>(options: FleetOptions, peer: GossipPeer, work: (fleet: Fleet) => Promise<T>): Promise<T> {
+export async function withFleet<T>(
+  options: FleetOptions,
+  { peer, progress }: GossipBenchDeps,
+  work: (fleet: Fleet) => Promise<T>,
+): Promise<T> {
   const agents: JsonAgent[] = [];
   const start = (from: () => JsonAgent, overrides: object) =>
     Array.from({ length: options.clusters }, () => {
@@ -38,8 +48,13 @@ export async function withFleet<T>(options: FleetOptions, peer: GossipPeer, work
     });
   try {
     const fleet = { ours: start(startOurAgent, {}), timers: start(startOurAgent, { crashProof: false }), peer: start(peer.start, {}) };
-    await Promise.all(kinds.flatMap((kind) => fleet[kind].map((cluster) => cluster.grow(options.size))));
-    return await work(fleet);
+    await Promise.all(kinds.flatMap((kind) => fleet[kind].map((cluster) => cluster.start(options.size))));
+    const result = await work(fleet);
+    for (const kind of kinds) {
+      const problems = fleet[kind].flatMap(({ falseDeaths, missed }) => [...falseDeaths, ...missed]);
+      for (const problem of problems) progress(`  ${kind === "peer" ? peer.name : "ours"}: ${problem}`);
+    }
+    return result;
   } finally {
     await Promise.all(agents.map((agent) => agent.kill()));
   }

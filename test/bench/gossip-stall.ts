@@ -1,8 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { JsonAgent } from "../support/json-agent.ts";
 import type { Figure } from "./figures.ts";
-import type { GossipBenchDeps } from "./gossip.ts";
-import { startOurAgent } from "./gossip-fleet.ts";
+import { type GossipBenchDeps, startOurAgent } from "./gossip-fleet.ts";
 
 export interface StallBenchOptions {
   /** Each: how long the process stands still, how often, and the time from one start to the next. */
@@ -25,7 +24,7 @@ interface Found {
  * One member stands still again and again: how many others die of it? Beside it are three members of the peer and two of ours that run.
  * Ours blocks its event loop; the peer's process is stopped by a signal. All lengths run at the same time, each in a cluster of its own.
  */
-export async function benchStalls(options: StallBenchOptions, deps: GossipBenchDeps): Promise<Figure[]> {
+export async function* benchStalls(options: StallBenchOptions, deps: GossipBenchDeps): AsyncGenerator<Figure> {
   await using oursBeside = startOurAgent();
   await using peerBeside = deps.peer.start();
   deps.progress(`stalls of ${options.stalls.map(({ stallMs }) => `${stallMs} ms`).join(", ")}`);
@@ -45,7 +44,7 @@ export async function benchStalls(options: StallBenchOptions, deps: GossipBenchD
       ];
     }),
   );
-  return figures.flat();
+  yield* figures.flat();
 }
 
 async function pause(agent: JsonAgent, stallMs: number): Promise<void> {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Figure } from "./figures.ts";
 import type { GossipCluster, Usage } from "./gossip-cluster.ts";
-import { crash, type FleetOptions, falseDeaths, type GossipPeer, withFleet } from "./gossip-fleet.ts";
+import { crash, type FleetOptions, falseDeaths, type GossipBenchDeps, withFleet } from "./gossip-fleet.ts";
 
 export interface GossipBenchOptions {
   readonly sizes: readonly number[];
@@ -18,34 +18,25 @@ export interface GossipBenchOptions {
   readonly loss: FleetOptions & { readonly share: number; readonly restMs: number; readonly rounds: number };
 }
 
-export interface GossipBenchDeps {
-  readonly peer: GossipPeer;
-  /** Gets a line for each step. */
-  readonly progress: (line: string) => void;
-}
-
 /** Our members beside the peer's at the LAN preset: the traffic of a cluster at rest, and the time until news are known everywhere. */
-export async function benchGossip(options: GossipBenchOptions, deps: GossipBenchDeps): Promise<Figure[]> {
-  const figures: Figure[] = [];
+export async function* benchGossip(options: GossipBenchOptions, deps: GossipBenchDeps): AsyncGenerator<Figure> {
   const deaths = { ours: 0, peer: 0 };
   for (const size of options.sizes) {
     deps.progress(`${size} members: rest, updates, leaves`);
-    figures.push(
-      ...(await withFleet({ size, clusters: 1 }, deps.peer, (fleet) => restAndNews(size, fleet.ours, fleet.peer, options, deps))),
-    );
+    yield* await withFleet({ size, clusters: 1 }, deps, (fleet) => restAndNews(size, fleet.ours, fleet.peer, options, deps));
     deps.progress(`${size} members: crashes`);
-    await withFleet({ size, clusters: options.crashes.clusters }, deps.peer, async (fleet) => {
+    yield* await withFleet({ size, clusters: options.crashes.clusters }, deps, async (fleet) => {
       const found = await crash(fleet, options.crashes.rounds);
-      figures.push(
-        ...compare(`crash known, ${size} members`, "s", found.ours, found.peer, deps.peer.name, "<= 0.5"),
-        ...compare("  memberlist's timers alone", "s", found.timers, found.peer, deps.peer.name, "<= 0.95"),
-      );
       deaths.ours += falseDeaths(fleet, "ours") + falseDeaths(fleet, "timers");
       deaths.peer += falseDeaths(fleet, "peer");
+      return [
+        ...compare(`crash known, ${size} members`, "s", found.ours, found.peer, deps.peer.name, "<= 0.5"),
+        ...compare("  memberlist's timers alone", "s", found.timers, found.peer, deps.peer.name, "<= 0.95"),
+      ];
     });
   }
-  const lossless = { name: "false deaths, no loss", unit: "deaths", ...deaths, peerName: deps.peer.name, ratio: undefined, aim: "0" };
-  return [...figures, lossless, ...(await withLoss(options, deps))];
+  yield { name: "false deaths, no loss", unit: "deaths", ...deaths, peerName: deps.peer.name, ratio: undefined, aim: "0" };
+  yield* await withLoss(options, deps);
 }
 
 /** What one cluster of each kind sends and computes in the same seconds of rest, and then news in one cluster after the other. */
@@ -98,12 +89,11 @@ async function withLoss(options: GossipBenchOptions, deps: GossipBenchDeps): Pro
   const peerName = deps.peer.name;
   const label = `at ${share * 100} % loss, ${size.size} members`;
   deps.progress(label);
-  return await withFleet(size, deps.peer, async (fleet) => {
+  return await withFleet(size, deps, async (fleet) => {
     const all = [...fleet.ours, ...fleet.timers, ...fleet.peer];
     await Promise.all(all.map((cluster) => cluster.lose(share)));
     await delay(restMs);
     const found = await crash(fleet, rounds);
-    for (const line of all.flatMap((cluster) => cluster.falseDeaths)) deps.progress(`  ${line}`);
     const counts = { unit: "deaths", peerName, ratio: undefined, aim: "0", peer: falseDeaths(fleet, "peer") };
     return [
       { name: `false deaths ${label}`, ours: falseDeaths(fleet, "ours"), ...counts },
