@@ -5,7 +5,7 @@ import type { JsonAgent } from "./json-agent.ts";
 import { OurPeer, type OurPeerOptions } from "./our-peer.ts";
 
 /** What one member has otherwise than the rest. */
-export interface MemberDifference {
+interface MemberDifference {
   readonly protocolVersion?: number;
   readonly verifyIncoming?: boolean;
   readonly verifyOutgoing?: boolean;

@@ -22,8 +22,12 @@ export interface SerfMember {
 
 /** Why serf cannot be started on this machine; undefined where it can. */
 export function serfMissing(): string | undefined {
+  return executable() === undefined ? "serf is not installed" : undefined;
+}
+
+function executable(): string | undefined {
   const dirs = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/bin"];
-  return dirs.some((dir) => existsSync(join(dir, "serf"))) ? undefined : "serf is not installed";
+  return dirs.map((dir) => join(dir, "serf")).find((path) => existsSync(path));
 }
 
 /** A process of `serf agent`. Disposing it kills it. */
@@ -32,6 +36,7 @@ export class SerfAgent implements AsyncDisposable {
   /** HOST:PORT */
   readonly address: string;
   readonly log: string[] = [];
+  readonly #executable: string;
   readonly #rpcAddress: string;
   readonly #child: ChildProcess;
   readonly #exited: Promise<unknown>;
@@ -39,9 +44,10 @@ export class SerfAgent implements AsyncDisposable {
   private constructor(name: string, address: string, rpcAddress: string, args: readonly string[]) {
     this.name = name;
     this.address = address;
+    this.#executable = executable() ?? "";
     this.#rpcAddress = rpcAddress;
     const options = ["agent", `-node=${name}`, `-bind=${address}`, `-rpc-addr=${rpcAddress}`, "-log-level=debug", ...args];
-    this.#child = spawn("serf", options, { stdio: ["ignore", "pipe", "pipe"] });
+    this.#child = spawn(this.#executable, options, { stdio: ["ignore", "pipe", "pipe"] });
     this.#child.on("error", (error) => this.log.push(`${error}`));
     this.#exited = once(this.#child, "close").catch(() => {});
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
@@ -69,7 +75,7 @@ export class SerfAgent implements AsyncDisposable {
 
   /** Runs one of serf's other commands against this agent and returns what it prints. */
   async command(name: string, ...args: readonly string[]): Promise<string> {
-    const { stdout } = await run("serf", [name, `-rpc-addr=${this.#rpcAddress}`, ...args], { timeout: 30_000 });
+    const { stdout } = await run(this.#executable, [name, `-rpc-addr=${this.#rpcAddress}`, ...args], { timeout: 30_000 });
     return stdout;
   }
 
