@@ -20,8 +20,9 @@ const gossipOptions = {
   sizes: [16, 32, 50],
   warmUpMs: 32_000,
   restMs: 60_000,
-  updates: 12,
-  leaves: 6,
+  updates: 10,
+  leaves: 5,
+  pauseMs: 1000,
   crashes: { clusters: 3, rounds: 8 },
   loss: { size: 32, clusters: 2, share: 0.25, restMs: 60_000, rounds: 3 },
 };

@@ -29,7 +29,9 @@ async function all(figures: AsyncIterable<Figure>): Promise<Figure[]> {
 test("the benchmark gossip runs and gives figures", async () => {
   const once = { clusters: 1, rounds: 1 };
   const loss = { size: 3, share: 0.01, restMs: 0, ...once };
-  const figures = await all(benchGossip({ sizes: [3], warmUpMs: 0, restMs: 1100, updates: 1, leaves: 1, crashes: once, loss }, deps));
+  const figures = await all(
+    benchGossip({ sizes: [3], warmUpMs: 0, restMs: 1100, updates: 1, leaves: 1, pauseMs: 0, crashes: once, loss }, deps),
+  );
   expect(figures.filter(({ ours, peer }) => ours > 0 && peer > 0).map(({ unit }) => unit)).toEqual(
     expect.arrayContaining(["s", "ms", "packets/s", "% of a core"]),
   );

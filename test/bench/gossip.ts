@@ -9,9 +9,10 @@ export interface GossipBenchOptions {
   readonly warmUpMs: number;
   /** Time of rest that is measured; a multiple of the time between two full exchanges. */
   readonly restMs: number;
-  /** How many of each at each size. */
+  /** How many of each at each size, and the time between two, in which the older news stops to spread. */
   readonly updates: number;
   readonly leaves: number;
+  readonly pauseMs: number;
   /** Their times differ widely, so there are some in each of several clusters. */
   readonly crashes: { readonly clusters: number; readonly rounds: number };
   /** Clusters that lose a share of their datagrams, 0 to 1, at rest and while members crash. */
@@ -67,6 +68,8 @@ async function restAndNews(
     for (let i = 0; i < 2 * times; i++) {
       // Ours first, theirs, theirs, ours, ours …
       const kind = ((i + 1) >> 1) % 2 === 0 ? 0 : 1;
+      // Never in step with rounds of gossip.
+      await delay(options.pauseMs * (1 + Math.random() / 4));
       found[kind].push(await order(kind === 0 ? ours : peer));
     }
     figures.push(...compare(`${what} known, ${size} members`, "ms", ...found, deps.peer.name, "<= 1.0"));
