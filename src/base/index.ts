@@ -1,4 +1,4 @@
-export { type ByteString, compareUtf8, displayText, toByteString } from "./bytes.ts";
+export { type ByteString, compareUtf8, displayText, sameBytes, toByteString } from "./bytes.ts";
 export { type Clock, type Deadline, startDeadline, systemClock } from "./clock.ts";
 export { type Code, CodedError, errnoOf, type Fields } from "./errors.ts";
 export { hostPort } from "./host-port.ts";

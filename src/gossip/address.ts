@@ -1,5 +1,5 @@
 import { isIPv4, isIPv6 } from "node:net";
-import { hostPort } from "../base/index.ts";
+import { hostPort, sameBytes } from "../base/index.ts";
 
 /** Where a member listens, for packets and streams alike. */
 export interface GossipAddress {
@@ -48,5 +48,6 @@ function withoutMapping(bytes: Uint8Array): Uint8Array {
 
 /** Orders addresses: by their bytes, then by port. 0 for one address, also where one of them is written as IPv4 in IPv6. */
 export function compareAddresses(a: { address: Uint8Array; port: number }, b: { address: Uint8Array; port: number }): number {
+  if (a.port === b.port && sameBytes(a.address, b.address)) return 0;
   return Buffer.compare(withoutMapping(a.address), withoutMapping(b.address)) || a.port - b.port;
 }

@@ -1,3 +1,4 @@
+import { sameBytes } from "../base/index.ts";
 import { compareAddresses } from "./address.ts";
 import type { AliveMessage, PushNodeState } from "./codec/message.ts";
 
@@ -11,11 +12,11 @@ export function beats(a: Placed, b: Placed): boolean {
 
 /** Whether two claims of one incarnation say the same. */
 export function sameClaim(a: Claimed, b: Claimed): boolean {
-  return Buffer.compare(a.meta, b.meta) === 0 && Buffer.compare(a.versions, b.versions) === 0;
+  return sameBytes(a.meta, b.meta) && sameBytes(a.versions, b.versions);
 }
 
 /** Whether `known` lives and says of the node what `received` says, or something newer. */
-export function isOldNews(received: AliveMessage, known: Omit<PushNodeState, "name">): boolean {
+export function isOldNews(received: Placed & Claimed, known: Omit<PushNodeState, "name">): boolean {
   if (known.state !== "alive" || received.incarnation > known.incarnation || compareAddresses(received, known) !== 0) return false;
   return received.incarnation < known.incarnation || sameClaim(received, known);
 }

@@ -133,6 +133,8 @@ export class MembershipState {
 
   #mergeNode(node: PushNodeState) {
     const { name, incarnation, state } = node;
+    const known = this.#nodes.get(name);
+    if (state === "alive" && known && name !== this.#options.name && isOldNews(node, known)) return;
     if (state === "alive") this.#alive({ ...node, type: "alive", node: name });
     else if (state === "left") this.#dead({ type: "dead", incarnation, node: name, from: name });
     else if (state === "dead" && this.#nameLost && name === this.#options.name) {

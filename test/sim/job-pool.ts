@@ -14,7 +14,7 @@ export async function runJobs(jobs: readonly ScenarioRun[], workers: number, onR
 
 async function work(waiting: ScenarioRun[], onResult: (result: JobResult) => void): Promise<void> {
   const child = fork(fileURLToPath(new URL("./sim-worker.main.ts", import.meta.url)), {
-    execArgv: [...process.execArgv, `--max-old-space-size=${heapMegabytes}`],
+    execArgv: [...process.execArgv, `--max-old-space-size=${heapMegabytes}`, "--max-semi-space-size=64"],
   });
   try {
     for (let run = waiting.shift(); run; run = waiting.shift()) onResult(await ask(child, run));

@@ -199,6 +199,11 @@ export class SimCluster {
     return this.#convergence.firstWrong(nodes) === undefined;
   }
 
+  /** True where nobody has news to tell. */
+  isQuiet(): boolean {
+    return [...this.nodes.values()].every(({ readGauge }) => readGauge("gitaly_cluster_gossip_queue_length") === 0);
+  }
+
   async stop(): Promise<void> {
     this.network.heal();
     for (const node of [...this.nodes.values()]) await this.crash(node);

@@ -1,3 +1,4 @@
+import type { MemberRecord } from "../../../src/gossip/index.ts";
 import { bounds } from "../bounds.ts";
 import type { SimNode } from "../sim-node.ts";
 import type { Checker } from "./checker.ts";
@@ -17,6 +18,7 @@ export class LimitChecker implements Checker {
   /** Names that run, and when those that do not any more ended. */
   readonly #endedMs = new Map<string, number>();
   readonly #running = new Map<string, number>();
+  readonly #checked = new WeakMap<SimNode, readonly MemberRecord[]>();
   #round = 0;
 
   constructor(deps: LimitDeps) {
@@ -55,8 +57,19 @@ export class LimitChecker implements Checker {
     atMost(node, "timers", timers, bounds.timers(view.length, streams));
     // A node that no fault holds hears of its time; one that stood still forgets later.
     if (node.faults === 0) atMost(node, "nodes in its view", view.length, this.#running.size + this.#endedMs.size);
-    if (new Set(view.map(({ name }) => name)).size !== view.length) throw new Error(`${node.name} lists a name twice`);
-    if (!view.some(({ name }) => name === node.name)) throw new Error(`${node.name} does not list itself`);
+    if (this.#checked.get(node) !== view) this.#checkNames(node, view);
+  }
+
+  #checkNames(node: SimNode, view: readonly MemberRecord[]): void {
+    let listsItself = false;
+    for (let i = 0; i < view.length; i++) {
+      const { name } = view[i] as MemberRecord;
+      listsItself ||= name === node.name;
+      // The view is sorted by name.
+      if (i > 0 && name <= (view[i - 1] as MemberRecord).name) throw new Error(`${node.name} lists a name twice`);
+    }
+    if (!listsItself) throw new Error(`${node.name} does not list itself`);
+    this.#checked.set(node, view);
   }
 }
 
