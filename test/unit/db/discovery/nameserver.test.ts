@@ -1,0 +1,70 @@
+import { expect, test } from "vitest";
+import { addressInHosts, Nameserver, type NameserverDeps } from "../../../../src/db/discovery/dns/nameserver.ts";
+import { failureOf } from "../../../support/failure-of.ts";
+import { SimClock } from "../../../support/sim-clock.ts";
+
+const hosts = "# a comment\n127.0.0.1\tlocalhost\n10.0.0.7  dns.example DNS2 # 10.0.0.8 dns3\nbad dns4\n";
+
+function nameserver(name: string, deps: Partial<NameserverDeps> = {}) {
+  const clock = new SimClock();
+  const asked: string[] = [];
+  let answer: { address: string; ttlMs?: number } | undefined = { address: "10.1.1.1", ttlMs: 5000 };
+  const resolveName = async (wanted: string) => {
+    asked.push(wanted);
+    if (!answer) throw new Error("no such name");
+    return answer;
+  };
+  const tested = new Nameserver(name, { clock, readHosts: async () => hosts, resolveName, ...deps });
+  const set = (next: typeof answer) => {
+    answer = next;
+  };
+  return { tested, clock, asked, set };
+}
+
+test("an address is used as it is; a name comes from the hosts file first", async () => {
+  const literal = nameserver("fd00::53");
+  expect(await literal.tested.address()).toBe("fd00::53");
+  const listed = nameserver("dns2.");
+  expect(await listed.tested.address()).toBe("10.0.0.7");
+  expect([...literal.asked, ...listed.asked]).toEqual([]);
+});
+
+test("the hosts file is read as the system reads it", () => {
+  expect(addressInHosts(hosts, "DNS.example")).toBe("10.0.0.7");
+  expect(addressInHosts(hosts, "dns3")).toBeUndefined();
+  expect(addressInHosts(hosts, "dns4")).toBeUndefined();
+  expect(addressInHosts("", "localhost")).toBeUndefined();
+});
+
+test("localhost needs no hosts file", async () => {
+  const { tested } = nameserver("localhost", { readHosts: () => Promise.reject(new Error("no such file")) });
+  expect(await tested.address()).toBe("127.0.0.1");
+});
+
+test("other names are asked for again when their TTL is over, 30 s where there is none, or when the address failed", async () => {
+  const { tested, clock, asked, set } = nameserver("consul.example");
+  expect(await tested.address()).toBe("10.1.1.1");
+  await clock.advance(4999);
+  await tested.address();
+  expect(asked).toHaveLength(1);
+  set({ address: "10.1.1.2" });
+  await clock.advance(1);
+  expect(await tested.address()).toBe("10.1.1.2");
+  await clock.advance(29_999);
+  await tested.address();
+  expect(asked).toHaveLength(2);
+  tested.expire();
+  await tested.address();
+  expect(asked).toHaveLength(3);
+});
+
+test("an address that cannot be asked for again stays; without any there is none", async () => {
+  const { tested, clock, set } = nameserver("consul.example");
+  await tested.address();
+  set(undefined);
+  await clock.advance(60_000);
+  expect(await tested.address()).toBe("10.1.1.1");
+  const none = nameserver("consul.example");
+  none.set(undefined);
+  expect((await failureOf(none.tested.address())).code).toBe("not_found");
+});
