@@ -6,6 +6,7 @@ import { ConvergenceChecker } from "./checkers/convergence-checker.ts";
 import { FalseDeathChecker } from "./checkers/false-death-checker.ts";
 import { IncarnationChecker } from "./checkers/incarnation-checker.ts";
 import { LimitChecker } from "./checkers/limit-checker.ts";
+import { judge } from "./heap-watch.ts";
 import { runScenario } from "./run-scenario.ts";
 import { SimCluster } from "./sim-cluster.ts";
 import type { SimNode } from "./sim-node.ts";
@@ -132,6 +133,14 @@ test("every kind of wrong view is found, also where the view was right before", 
   expect(wrongIn([record("a", { host: "x" }), record("b")])).toContain("a@x");
   expect(wrongIn([...right, record("c")])).toContain("who is not there");
   expect(wrongIn([...right, record("c", { state: "dead" })])).toBeUndefined();
+});
+
+test("a heap that grows is found, one that only goes up and down is not", () => {
+  const samples = (bytesAt: (at: number) => number) =>
+    Array.from({ length: 40 }, (_, at) => ({ atMs: at * 600_000, heapBytes: bytesAt(at) }));
+  expect(judge(samples((at) => 10_000_000 + at * 20_000)).flat).toBe(false);
+  expect(judge(samples((at) => 10_000_000 + (at % 2) * 400_000)).flat).toBe(true);
+  expect(judge(samples((at) => 10_000_000 + Math.min(at, 10) * 200_000)).flat).toBe(true);
 });
 
 test("a broken rule ends the run and names the seed", async () => {

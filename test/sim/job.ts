@@ -1,4 +1,4 @@
-import { runScenario, type ScenarioResult, type ScenarioRun } from "./run-scenario.ts";
+import { type RunHooks, runScenario, type ScenarioResult, type ScenarioRun } from "./run-scenario.ts";
 
 /** How a run ended. */
 export interface JobResult {
@@ -9,9 +9,9 @@ export interface JobResult {
 }
 
 /** Runs one scenario to its end, good or bad. */
-export async function runJob(run: ScenarioRun): Promise<JobResult> {
+export async function runJob(run: ScenarioRun, hooks?: RunHooks): Promise<JobResult> {
   try {
-    return { run, result: await runScenario(run) };
+    return { run, result: await runScenario(run, hooks) };
   } catch (error) {
     return { run, error: textOf(error) };
   }

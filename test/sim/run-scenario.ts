@@ -37,7 +37,7 @@ export interface ScenarioResult {
 }
 
 export interface RunHooks {
-  /** Called about each virtual minute of peace or fault, with the virtual time. */
+  /** Called after each time of peace, with the virtual time. */
   readonly onPhaseEnd?: (virtualMs: number) => void;
 }
 

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { HeapWatch } from "./heap-watch.ts";
 import { runJob } from "./job.ts";
 import { runJobs } from "./job-pool.ts";
 import { runMatrix } from "./matrix.ts";
@@ -16,6 +17,8 @@ const { values } = parseArgs({
     minutes: { type: "string" },
     /** Processes; 0 = run in this one. */
     workers: { type: "string", default: "0" },
+    /** Watch the heap and say whether it stays flat; runs in this process. */
+    heap: { type: "boolean", default: false },
     /** Everything that a release is held to. */
     matrix: { type: "boolean", default: false },
   },
@@ -35,7 +38,15 @@ else {
     failed ||= error !== undefined;
     print(error ?? JSON.stringify({ ...run, ...result }));
   };
-  if (Number(values.workers) > 0) await runJobs(jobs, Number(values.workers), report);
+  if (values.heap) {
+    for (const job of jobs) {
+      const watch = new HeapWatch();
+      report(await runJob(job, { onPhaseEnd: (virtualMs) => watch.sample(virtualMs) }));
+      const verdict = watch.verdict();
+      failed ||= !verdict.flat;
+      print(JSON.stringify({ heap: verdict }));
+    }
+  } else if (Number(values.workers) > 0) await runJobs(jobs, Number(values.workers), report);
   else for (const job of jobs) report(await runJob(job));
 }
 process.exitCode = failed ? 1 : 0;
