@@ -23,6 +23,8 @@ export interface DiscoveryAnswer {
 export interface DiscoverySource {
   /** Short and constant, fit for a metric's label: "dns", "patroni". */
   readonly name: string;
+  /** What it says of roles binds, because it is what decides failovers. Default: they are hints. */
+  readonly authoritative?: boolean;
   /**
    * Asks once. Rejects where there is no answer, and soon after `signal` aborts. An answer without servers is no answer
    * for those who use it: nothing is ever removed because of it.
