@@ -358,7 +358,6 @@ export class GossipMember implements Member {
   /** Newcomers take their turn in probing and gossip; suspects of others may be probed next. */
   #onEvent(event: MemberEvent): void {
     if (event.type === "joined" && event.reason === "new") {
-      this.#activity.prober.add(event.member.name);
       this.#rounds.add(event.member.name);
     } else if (event.type === "suspected" && event.from !== this.name) this.#activity.prober.checkSuspect(event.member.name);
   }

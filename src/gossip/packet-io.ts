@@ -46,10 +46,11 @@ export class PacketIo {
   }
 
   /**
-   * Sends `messages` in one datagram, with as much waiting gossip as fits, which counts as sent unless told otherwise.
+   * Sends `messages` in one datagram, with as much waiting gossip as fits. What rides along is a gift: only a datagram of
+   * a round of gossip is `counted`, since rounds reach one member after the other and nobody twice.
    * `versions`: the receiver's, where known.
    */
-  send(to: GossipAddress, messages: readonly PacketMessage[], versions?: Uint8Array, counted = true): void {
+  send(to: GossipAddress, messages: readonly PacketMessage[], versions?: Uint8Array, counted = false): void {
     const encoded: Uint8Array[] = messages.map(encodePacketMessage);
     const used = encoded.reduce((sum, message) => sum + message.length + compoundPartOverheadBytes, 0);
     encoded.push(...this.#deps.queue.take(this.#budgetBytes() - used, this.#deps.clusterSize(), counted));

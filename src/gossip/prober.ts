@@ -24,6 +24,9 @@ export class Prober implements Disposable {
   readonly #options: ProberOptions;
   readonly #deps: ProberDeps;
   readonly #order: ProbeOrder;
+  #nodes: readonly NodeRecord[] = [];
+  #names: readonly string[] = [];
+  #untilRoundEnd = 0;
   readonly #waiting = new Set<string>();
   #timer: Disposable | undefined;
   #probe: Probe | undefined;
@@ -32,13 +35,8 @@ export class Prober implements Disposable {
   constructor(options: ProberOptions, deps: ProberDeps) {
     this.#options = options;
     this.#deps = deps;
-    this.#order = new ProbeOrder(options.name, deps.random);
+    this.#order = new ProbeOrder(options.name);
     this.#schedule(deps.random.int(options.probeIntervalMs));
-  }
-
-  /** A node became known. */
-  add(name: string): void {
-    this.#order.add(name);
   }
 
   /**
@@ -86,20 +84,26 @@ export class Prober implements Disposable {
   }
 
   #nextInTurn(): NodeRecord | undefined {
-    const { clock, node, nodes, onRoundEnd } = this.#deps;
-    const accept = (each: string) => isProbed(node(each));
-    const startRound = () => {
+    const { clock, node, onRoundEnd } = this.#deps;
+    if (--this.#untilRoundEnd <= 0) {
       onRoundEnd();
-      const names = nodes()
-        .filter((each) => each.name === this.#options.name || isProbed(each))
-        .map(({ name }) => name);
-      return { names, round: Math.floor(clock.now() / this.#options.probeIntervalMs) };
-    };
-    const name = this.#order.next(accept, startRound);
+      this.#untilRoundEnd = this.#deps.nodes().length - 1;
+    }
+    const name = this.#order.next(this.#probed(), Math.floor(clock.now() / this.#options.probeIntervalMs));
     return name === undefined ? undefined : node(name);
+  }
+
+  /** The names to probe and this member's; the same array until others come or go. */
+  #probed(): readonly string[] {
+    const nodes = this.#deps.nodes();
+    if (nodes === this.#nodes) return this.#names;
+    this.#nodes = nodes;
+    const names = nodes.filter((each) => each.name === this.#options.name || isProbed(each)).map(({ name }) => name);
+    if (names.length !== this.#names.length || names.some((name, i) => name !== this.#names[i])) this.#names = names;
+    return this.#names;
   }
 }
 
-function isProbed(node: NodeRecord | undefined): boolean {
-  return node?.state === "alive" || node?.state === "suspect";
+function isProbed({ state }: NodeRecord): boolean {
+  return state === "alive" || state === "suspect";
 }

@@ -39,6 +39,7 @@ export class GossipCluster {
   readonly missed: string[] = [];
   readonly #agent: JsonAgent;
   readonly #overrides: object;
+  readonly #host: string;
   readonly #waiting = new Set<Waiting>();
   /** Names and ports, the oldest first; the first one is never touched. */
   readonly #live = new Map<string, number>();
@@ -47,9 +48,11 @@ export class GossipCluster {
   #made = 0;
   #metas = 0;
 
-  constructor(options: { overrides: object }, deps: { agent: JsonAgent }) {
+  /** `host`: a loopback address of its own, or another cluster might take the port of a lost member, and the two would become one. */
+  constructor(options: { overrides: object; host: string }, deps: { agent: JsonAgent }) {
     this.#agent = deps.agent;
     this.#overrides = options.overrides;
+    this.#host = options.host;
     deps.agent.subscribe((event) => this.#onEvent(event));
   }
 
@@ -109,9 +112,9 @@ export class GossipCluster {
   async #add(): Promise<void> {
     const name = `node-${String(this.#made++).padStart(3, "0")}`;
     const [seed] = this.#live.values();
-    const fields = { name, port: 0, overrides: this.#overrides, lossOut: this.#lossOut };
+    const fields = { name, bind: this.#host, port: 0, overrides: this.#overrides, lossOut: this.#lossOut };
     const { port } = await this.#agent.request<{ port: number }>("create", fields);
-    if (seed !== undefined) await this.#agent.request("join", { name, addrs: [`127.0.0.1:${seed}`] });
+    if (seed !== undefined) await this.#agent.request("join", { name, addrs: [`${this.#host}:${seed}`] });
     this.#live.set(name, port);
   }
 

@@ -44,7 +44,7 @@ export async function withFleet<T>(
     Array.from({ length: options.clusters }, () => {
       const agent = from();
       agents.push(agent);
-      return new GossipCluster({ overrides }, { agent });
+      return new GossipCluster({ overrides, host: `127.0.0.${agents.length}` }, { agent });
     });
   try {
     const fleet = { ours: start(startOurAgent, {}), timers: start(startOurAgent, { crashProof: false }), peer: start(peer.start, {}) };

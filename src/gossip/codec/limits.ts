@@ -9,7 +9,7 @@ export const codecLimits = {
   /** Bytes that all compressed parts of one packet may expand to. */
   packetExpandedBytes: 1 << 20,
   /** Node states in one push/pull. */
-  nodesPerPushPull: 1 << 16,
+  nodesPerPushPull: 1 << 14,
   /** Bytes of one stream frame, of its user state, and of a user message. */
   streamBytes: 20 << 20,
   /** Bytes that a compressed stream frame may expand to. */

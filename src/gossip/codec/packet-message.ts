@@ -58,9 +58,12 @@ export function encodePacketMessage(message: PacketMessage): Buffer {
       writeIndirectPing(message);
       break;
     case "ack":
-      writer.struct(2);
-      writer.key(key.payload);
-      writeBytes(message.payload);
+      // Readers take what is absent for nothing, and most acknowledgements carry nothing.
+      writer.struct(message.payload === null ? 1 : 2);
+      if (message.payload !== null) {
+        writer.key(key.payload);
+        writeBytes(message.payload);
+      }
       writeSeqNo(message.seqNo);
       break;
     case "nack":

@@ -16,7 +16,7 @@ const golden: [name: string, type: number, message: PacketMessage, body: string]
     { type: "ping", seqNo: 300, node: "n1", source: { address: loopback, port: 7946, node: "n2" } },
     "85a44e6f6465a26e31a55365714e6fcd012caa536f7572636541646472a47f000001aa536f757263654e6f6465a26e32aa536f75726365506f7274cd1f0a",
   ],
-  ["ack", 2, { type: "ack", seqNo: 70000, payload: null }, "82a75061796c6f6164c0a55365714e6fce00011170"],
+  ["ack", 2, { type: "ack", seqNo: 70000, payload: Uint8Array.of(1) }, "82a75061796c6f6164a101a55365714e6fce00011170"],
   [
     "suspect",
     3,
@@ -50,6 +50,14 @@ test.each(golden)("a %s message is the bytes that Go writes, and is read back", 
   expect(bytes[0]).toBe(type);
   expect(bytes.subarray(1).toString("hex")).toBe(body);
   expect(decodePacketMessage(bytes)).toEqual(message);
+});
+
+test("an acknowledgement of nothing leaves out the payload that Go writes as nil; both are read", () => {
+  const message: PacketMessage = { type: "ack", seqNo: 70000, payload: null };
+  expect(encodePacketMessage(message).toString("hex")).toBe("0281a55365714e6fce00011170");
+  for (const hex of ["0281a55365714e6fce00011170", "0282a75061796c6f6164c0a55365714e6fce00011170"]) {
+    expect(decodePacketMessage(Buffer.from(hex, "hex"))).toEqual(message);
+  }
 });
 
 const node = { name: "n1", address: loopback, port: 7946, meta: new Uint8Array(), incarnation: 1, state: "left", versions } as const;

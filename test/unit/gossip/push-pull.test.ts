@@ -88,19 +88,19 @@ test("what all peers together may make this node hold is bounded, and is free ag
 
 test("small bytes that become much in memory count as what they become", async () => {
   const { clock, pushPull, dropped } = create();
-  // 60,000 empty node states, and the last one missing.
+  // 16,000 empty node states, and the last one missing.
   const head = seal({ ...question, nodes: [] }).subarray(0, 1);
   const header = Buffer.concat([
     Buffer.of(0x83),
     raw("Nodes"),
-    Buffer.of(0xcd, 0xea, 0x61),
+    Buffer.of(0xcd, 0x3e, 0x81),
     raw("UserStateLen"),
     Buffer.of(0),
     raw("Join"),
     Buffer.of(0xc2),
   ]);
-  const states = Buffer.alloc(60_000, 0x80);
-  const streams = Array.from({ length: 3 }, () => streamOf(Buffer.concat([head, header, states])));
+  const states = Buffer.alloc(16_000, 0x80);
+  const streams = Array.from({ length: 7 }, () => streamOf(Buffer.concat([head, header, states])));
   const serving = streams.map((stream) => pushPull.serve(stream, neverAborted));
   await clock.advance(0);
   expect(dropped.get("busy")).toBe(2);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { formatAddress, type GossipAddress } from "../../../src/gossip/address.ts";
-import { Rejoiner } from "../../../src/gossip/rejoin.ts";
 import type { NodeRecord } from "../../../src/gossip/node-record.ts";
+import { Rejoiner } from "../../../src/gossip/rejoin.ts";
 import { SimClock } from "../../support/sim-clock.ts";
 import { simRandom } from "../../support/sim-random.ts";
 
