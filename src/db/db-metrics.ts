@@ -1,4 +1,4 @@
-import type { Counter, Histogram, Metrics } from "../observability/index.ts";
+import type { Counter, Gauge, Histogram, Metrics } from "../observability/index.ts";
 import type { HostList } from "./hosts/host-list.ts";
 
 /** The load balancer's metrics. */
@@ -11,19 +11,7 @@ export interface DbMetrics {
 
 /** Defines the metrics; the gauges read `hosts` at each scrape. */
 export function defineDbMetrics(metrics: Metrics, hosts: HostList): DbMetrics {
-  metrics.gauge("dblb_replicas", "Replicas by state", ["state"], (gauge) => {
-    const usable = hosts.snapshot.replicas.filter((state) => state.usable).length;
-    gauge.set(usable, { state: "usable" });
-    gauge.set(hosts.snapshot.replicas.length - usable, { state: "out" });
-  });
-  metrics.gauge("dblb_connections", "Open connections by server and state", ["host", "role", "state"], (gauge) => {
-    const { primary, replicas } = hosts.snapshot;
-    for (const host of [primary, ...replicas.map((state) => state.host)]) {
-      const { open, idle } = host.connections;
-      gauge.set(idle, { host: host.name, role: host.role, state: "idle" });
-      gauge.set(open - idle, { host: host.name, role: host.role, state: "in_use" });
-    }
-  });
+  defineHostGauges(metrics, hosts);
   return {
     reads: metrics.counter("dblb_reads_total", "Reads by the role that answered and why it was asked", ["target", "reason"]),
     writes: metrics.counter("dblb_writes_total", "Statements and transactions for the primary, by kind", ["kind"]),
@@ -35,4 +23,58 @@ export function defineDbMetrics(metrics: Metrics, hosts: HostList): DbMetrics {
       [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 30],
     ),
   };
+}
+
+function defineHostGauges(metrics: Metrics, hosts: HostList): void {
+  metrics.gauge("dblb_replicas", "Replicas by state", ["state"], (gauge) => {
+    const usable = hosts.snapshot.replicas.filter((state) => state.usable).length;
+    gauge.set(usable, { state: "usable" });
+    gauge.set(hosts.snapshot.replicas.length - usable, { state: "out" });
+  });
+  const outSeries = new Series("reason");
+  metrics.gauge("dblb_replicas_out", "Replicas that serve no reads, by the reason", ["reason"], (gauge) => {
+    const counts = new Map<string, number>();
+    for (const { usable, reason } of hosts.snapshot.replicas) if (!usable) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+    outSeries.show(gauge, counts);
+  });
+  metrics.gauge("dblb_primaries", "1 where some server is written to, 0 where writes are refused", [], (gauge) => {
+    gauge.set(hosts.snapshot.primary ? 1 : 0);
+  });
+  const lag = (unit: "lagBytes" | "lagMs", scale: number) => {
+    const series = new Series("host");
+    return (gauge: Gauge) => {
+      const known = hosts.snapshot.replicas.map((state) => [state.host.name, (state[unit] ?? Number.NaN) * scale] as const);
+      series.show(gauge, new Map(known));
+    };
+  };
+  metrics.gauge("dblb_replica_lag_bytes", "Missing bytes of the primary's log by replica; NaN: not known", ["host"], lag("lagBytes", 1));
+  metrics.gauge(
+    "dblb_replica_lag_seconds",
+    "Age of the newest replayed transaction by replica; NaN: not known",
+    ["host"],
+    lag("lagMs", 1e-3),
+  );
+  metrics.gauge("dblb_connections", "Open connections by server and state", ["host", "role", "state"], (gauge) => {
+    const { primary, replicas } = hosts.snapshot;
+    for (const host of [...(primary ? [primary.host] : []), ...replicas.map((state) => state.host)]) {
+      const { open, idle } = host.connections;
+      gauge.set(idle, { host: host.name, role: host.role, state: "idle" });
+      gauge.set(open - idle, { host: host.name, role: host.role, state: "in_use" });
+    }
+  });
+}
+
+/** Values of a gauge by one label; what is gone is shown as 0, since a series cannot be taken back. */
+class Series {
+  readonly #label: string;
+  readonly #shown = new Set<string>();
+
+  constructor(label: string) {
+    this.#label = label;
+  }
+
+  show(gauge: Gauge, values: ReadonlyMap<string, number>): void {
+    for (const key of values.keys()) this.#shown.add(key);
+    for (const key of this.#shown) gauge.set(values.get(key) ?? 0, { [this.#label]: key });
+  }
 }

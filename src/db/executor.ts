@@ -2,7 +2,7 @@ import { type Clock, CodedError, type Random } from "../base/index.ts";
 import type { DbMetrics } from "./db-metrics.ts";
 import { type ErrorClass, errorClass } from "./hosts/error-class.ts";
 import { type Host, NotConnectedError } from "./hosts/host.ts";
-import { type HostList, pickReplica } from "./hosts/host-list.ts";
+import { type HostList, noReplicaReason, pickReplica } from "./hosts/host-list.ts";
 import type { HostMonitor } from "./hosts/host-monitor.ts";
 import type { Session } from "./session.ts";
 
@@ -29,7 +29,7 @@ export interface ExecutorDeps {
 export type Attempt<T> = (host: Host) => Promise<T>;
 
 /** Why a read that could go to a replica ended at the primary. */
-type FallbackReason = "no_replica" | "conflict" | "misroute";
+type FallbackReason = "no_replica" | "lag" | "conflict" | "misroute";
 
 // Times a read is cancelled by recovery, per replica, before the primary is asked.
 const conflictsPerReplica = 3;
@@ -51,7 +51,7 @@ export class Executor {
     const lostOnce = new Set<Host>();
     const maxConflicts = conflictsPerReplica * this.#deps.hosts.snapshot.replicas.length;
     let conflicts = 0;
-    let reason: FallbackReason = "no_replica";
+    let reason: FallbackReason = noReplicaReason(this.#deps.hosts.snapshot);
     for (;;) {
       const host = this.#choose(session, excluded, conflicted);
       if (!host) break;
@@ -99,19 +99,20 @@ export class Executor {
   }
 
   async #onPrimary<T>(attempt: Attempt<T>, replayable: boolean, signal: AbortSignal): Promise<T> {
-    const { primary } = this.#deps.hosts.snapshot;
     let lost = false;
     for (let tries = 1; ; tries++) {
+      const primary = this.#deps.hosts.snapshot.primary?.host;
       try {
+        if (!primary) throw new CodedError("database_unavailable", "no database server accepts writes", {}, { retryAfterMs: 1000 });
         return await attempt(primary);
       } catch (error) {
-        const kind = this.#note(primary, error, signal);
+        const kind = primary ? this.#note(primary, error, signal) : "connect_failed";
         if (kind === "connect_failed" && tries < this.#options.primaryAttempts) {
           await this.#deps.clock.sleep(this.#deps.random.float() * this.#options.primaryBackoffMs * 2 ** (tries - 1), signal);
         } else if (kind === "lost" && replayable && !lost) {
           lost = true;
         } else if (kind === "lost") {
-          throw connectionLost(primary, replayable, error);
+          throw connectionLost(primary as Host, replayable, error);
         } else {
           throw error;
         }

@@ -10,10 +10,10 @@ export { DnsSource, type DnsSourceDeps, type DnsSourceOptions, defaultDnsSourceO
 export type { DiscoveredServer, DiscoveryAnswer, DiscoverySource } from "./discovery/source.ts";
 export { StaticSource } from "./discovery/static-source.ts";
 export type { QueryResult } from "./hosts/host.ts";
+export type { HostStatus } from "./hosts/host-status.ts";
 export { createLoadBalancer, type LoadBalancer } from "./load-balancer.ts";
 export {
   defaultLoadBalancerOptions,
-  type HostStatus,
   type LoadBalancerDeps,
   type LoadBalancerOptions,
   type QueryOptions,

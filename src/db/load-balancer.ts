@@ -4,13 +4,14 @@ import type { Analysis } from "./analyse.ts";
 import { Classifier } from "./classify.ts";
 import { type DbMetrics, defineDbMetrics } from "./db-metrics.ts";
 import { Executor } from "./executor.ts";
-import { parseServerAddress } from "./hosts/connection-url.ts";
-import { Host, type QueryResult, type Values } from "./hosts/host.ts";
-import { HostList } from "./hosts/host-list.ts";
+import type { Host, QueryResult, Values } from "./hosts/host.ts";
+import type { HostList } from "./hosts/host-list.ts";
 import { HostMonitor } from "./hosts/host-monitor.ts";
+import { type HostStatus, hostStatuses } from "./hosts/host-status.ts";
+import { listServers } from "./hosts/listed-server.ts";
+import { MonitorLog } from "./hosts/monitor-log.ts";
 import {
   defaultLoadBalancerOptions,
-  type HostStatus,
   type LoadBalancerDeps,
   type LoadBalancerOptions,
   type QueryOptions,
@@ -39,12 +40,10 @@ export class LoadBalancer implements AsyncDisposable {
 
   constructor(options: LoadBalancerOptions, deps: LoadBalancerDeps) {
     this.#deps = deps;
-    const primary = parseServerAddress(options.primary, "primary");
-    const replicas = options.replicas.map((text, i) => parseServerAddress(text, `replicas[${i}]`, primary));
-    const host = (role: "primary" | "replica") => (address: typeof primary) => new Host(role, address, options, deps);
-    this.#hosts = new HostList(host("primary")(primary), replicas.map(host("replica")));
+    const servers = listServers(options.primary, options.replicas);
+    this.#monitor = new HostMonitor(servers, options, { ...deps, log: new MonitorLog(deps) });
+    this.#hosts = this.#monitor.hosts;
     this.#metrics = defineDbMetrics(deps.metrics, this.#hosts);
-    this.#monitor = new HostMonitor(options, { ...deps, hosts: this.#hosts });
     this.#executor = new Executor(options, { ...deps, hosts: this.#hosts, monitor: this.#monitor, metrics: this.#metrics });
     this.#classifier = new Classifier(options);
     this.#sticking = new MemoryStickingStore({ ...defaultMemoryStickingOptions, ...options.sticking }, deps);
@@ -52,9 +51,12 @@ export class LoadBalancer implements AsyncDisposable {
 
   /** The servers as they are judged now. */
   get status(): readonly HostStatus[] {
-    const { primary, replicas } = this.#hosts.snapshot;
-    const entry = (host: Host, usable: boolean, reason: string): HostStatus => ({ host: host.name, role: host.role, usable, reason });
-    return [entry(primary, true, ""), ...replicas.map((state) => entry(state.host, state.usable, state.reason))];
+    return hostStatuses(this.#monitor.servers, this.#hosts.snapshot);
+  }
+
+  /** Resolves when the servers have been asked for the first time, or after a second. Calls need not wait for it. */
+  get ready(): Promise<void> {
+    return this.#monitor.ready;
   }
 
   /**
@@ -139,8 +141,6 @@ export class LoadBalancer implements AsyncDisposable {
   async #shutDown(): Promise<void> {
     while (this.#running.size > 0) await Promise.allSettled(this.#running);
     await this.#monitor[Symbol.asyncDispose]();
-    const { primary, replicas } = this.#hosts.snapshot;
-    await Promise.all([primary, ...replicas.map((state) => state.host)].map((host) => host.close()));
   }
 
   /** Work that `close` waits for; none begins after it. */
@@ -289,13 +289,15 @@ function closedError(): CodedError {
   return new CodedError("failed_precondition", "the load balancer is closed");
 }
 
-/** Makes a load balancer. No server is asked yet: a database that is down shows in the calls that need it. Errors: `bad_config`. */
+/** Makes a load balancer, whose servers have been asked who they are where they answer. One that is down shows in the calls that need it. Errors: `bad_config`. */
 export async function createLoadBalancer(
   options: Partial<LoadBalancerOptions> & Pick<LoadBalancerOptions, "primary">,
   deps: Partial<LoadBalancerDeps> = {},
 ): Promise<LoadBalancer> {
-  return new LoadBalancer(
+  const balancer = new LoadBalancer(
     { ...defaultLoadBalancerOptions, ...options },
     { clock: systemClock, random: systemRandom, logger: silentLogger, metrics: noMetrics, ...deps },
   );
+  await balancer.ready;
+  return balancer;
 }

@@ -9,7 +9,10 @@ import type { IsolationLevel } from "./transaction.ts";
 
 /** How a load balancer is set up; only `primary` must be given. */
 export interface LoadBalancerOptions extends HostOptions, HostMonitorOptions, ExecutorOptions, ClassifierOptions {
-  /** `postgres://USER:PASSWORD@HOST:PORT/DATABASE`. */
+  /**
+   * `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, or several servers, `HOST:PORT,HOST:PORT`, of which the one that accepts writes is
+   * found; `target_session_attrs` says what the others are for.
+   */
   readonly primary: string;
   /** URLs, or bare `HOST` or `HOST:PORT`, which take the rest from the primary's URL. Default none: everything runs on the primary. */
   readonly replicas: readonly string[];
@@ -63,12 +66,4 @@ export interface TransactionHandle {
 export interface SessionOptions {
   /** A write sticks later sessions with one of these keys to the primary too, for a while. */
   readonly stick?: readonly StickKey[];
-}
-
-/** State of one server, for status pages. */
-export interface HostStatus {
-  readonly host: string;
-  readonly role: "primary" | "replica";
-  readonly usable: boolean;
-  readonly reason: string;
 }

@@ -49,6 +49,8 @@ const byMessage: Readonly<Record<string, ErrorClass>> = {
   "timeout expired": "connect_failed",
   "Connection terminated due to connection timeout": "connect_failed",
   "timeout exceeded when trying to connect": "connect_failed",
+  // The server left the list, or changed its role, while a caller was on the way to it.
+  "Cannot use a pool after calling end on the pool": "connect_failed",
   "Connection terminated unexpectedly": "lost",
   "Connection terminated": "lost",
   // Said before anything is sent.

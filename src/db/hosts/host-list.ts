@@ -1,45 +1,108 @@
 import type { Random } from "../../base/index.ts";
+import type { Position } from "../position/position.ts";
 import type { Host } from "./host.ts";
 
-/** A replica as last judged. */
-interface ReplicaState {
+/** Where writes go. */
+interface PrimaryState {
+  readonly host: Host;
+  /** The end of its log as last seen; undefined where nobody could look yet. */
+  readonly position: Position | undefined;
+}
+
+/** A server that may serve reads, as last judged. */
+export interface ReplicaState {
   readonly host: Host;
   readonly usable: boolean;
-  /** Why it is not usable; "" where it is. */
+  /** Why it is not usable; where it is, "" or `stale_verdict`. */
   readonly reason: string;
+  /** Its share of the load while it starts slowly: above 0, at most 1. */
+  readonly weight: number;
+  /** What could be read there when it was last asked. */
+  readonly reached: Position | undefined;
+  readonly lagBytes: number | undefined;
+  readonly lagMs: number | undefined;
 }
 
 /** The servers at one moment. Immutable: requests read it, background work replaces it. */
 export interface HostSnapshot {
-  readonly primary: Host;
+  readonly primary: PrimaryState | undefined;
+  /** Why there is no primary; "" where there is one. */
+  readonly withoutPrimary: string;
   readonly replicas: readonly ReplicaState[];
 }
 
 /** Holds the newest snapshot. */
 export class HostList {
-  #snapshot: HostSnapshot;
-
-  constructor(primary: Host, replicas: readonly Host[]) {
-    this.#snapshot = { primary, replicas: replicas.map((host) => ({ host, usable: true, reason: "" })) };
-  }
+  #snapshot: HostSnapshot = { primary: undefined, withoutPrimary: "not_checked", replicas: [] };
+  #waiters = new Set<() => void>();
 
   get snapshot(): HostSnapshot {
     return this.#snapshot;
   }
 
-  /** Records a judgement; a host that is no longer listed is ignored. */
-  judge(host: Host, verdict: { usable: boolean; reason: string }): void {
-    const replicas = this.#snapshot.replicas.map((state) => (state.host === host ? { host, ...verdict } : state));
-    this.#snapshot = { ...this.#snapshot, replicas };
+  publish(snapshot: HostSnapshot): void {
+    this.#snapshot = snapshot;
+    for (const wake of this.#waiters) wake();
+  }
+
+  /** Resolves with the primary, as soon as there is one that is not `except`; rejects with the signal's reason. */
+  primaryOtherThan(except: Host | undefined, signal: AbortSignal): Promise<Host> {
+    return new Promise((resolve, reject) => {
+      const stop = () => {
+        this.#waiters.delete(look);
+        signal.removeEventListener("abort", onAbort);
+      };
+      const onAbort = () => {
+        stop();
+        reject(signal.reason);
+      };
+      const look = () => {
+        const host = this.#snapshot.primary?.host;
+        if (!host || host === except) return;
+        stop();
+        resolve(host);
+      };
+      this.#waiters.add(look);
+      signal.addEventListener("abort", onAbort, { once: true });
+      if (signal.aborted) onAbort();
+      else look();
+    });
   }
 }
 
-/** The less busy of two random usable replicas that are not in `except`; undefined where there is none. */
-export function pickReplica(snapshot: HostSnapshot, except: ReadonlySet<Host>, random: Random): Host | undefined {
-  const candidates = snapshot.replicas.filter((state) => state.usable && !except.has(state.host)).map((state) => state.host);
-  if (candidates.length <= 1) return candidates[0];
-  const i = random.int(candidates.length);
-  const j = (i + 1 + random.int(candidates.length - 1)) % candidates.length;
-  const [a, b] = [candidates[i] as Host, candidates[j] as Host];
-  return b.outstanding < a.outstanding ? b : a;
+/** How a replica is chosen: the less busy of two random ones, or any. */
+export type ReplicaChoice = "least_outstanding" | "random";
+
+/** A usable replica that is not in `except`, chosen by weight, one with room where any has; undefined where there is none. */
+export function pickReplica(
+  snapshot: HostSnapshot,
+  except: ReadonlySet<Host>,
+  random: Random,
+  choice: ReplicaChoice = "least_outstanding",
+): Host | undefined {
+  const usable = snapshot.replicas.filter((state) => state.usable && !except.has(state.host));
+  const withRoom = usable.filter(({ host }) => !host.saturated);
+  const candidates = withRoom.length > 0 ? withRoom : usable;
+  if (candidates.length <= 1) return candidates[0]?.host;
+  const a = byWeight(candidates, random);
+  if (choice === "random") return a.host;
+  const b = byWeight(
+    candidates.filter((one) => one !== a),
+    random,
+  );
+  return b.host.outstanding < a.host.outstanding ? b.host : a.host;
+}
+
+function byWeight(candidates: readonly ReplicaState[], random: Random): ReplicaState {
+  let left = random.float() * candidates.reduce((sum, one) => sum + one.weight, 0);
+  for (const one of candidates) {
+    left -= one.weight;
+    if (left < 0) return one;
+  }
+  return candidates.at(-1) as ReplicaState;
+}
+
+/** Why reads find no replica: the reason of a read that goes to the primary instead. */
+export function noReplicaReason({ replicas }: HostSnapshot): "no_replica" | "lag" {
+  return replicas.length > 0 && replicas.every((one) => !one.usable && one.reason.includes("lag")) ? "lag" : "no_replica";
 }

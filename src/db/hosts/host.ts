@@ -1,8 +1,12 @@
 import pg from "pg";
-import { abortable, CodedError } from "../../base/index.ts";
+import { abortable, type Clock, CodedError } from "../../base/index.ts";
 import type { Logger } from "../../observability/index.ts";
+import type { Position } from "../position/position.ts";
 import type { ServerAddress } from "./connection-url.ts";
 import { type ErrorClass, errorClass, poisonsConnection } from "./error-class.ts";
+import { LatencyWindow } from "./latency-window.ts";
+import { type AnnouncedRole, RoleClient } from "./role-client.ts";
+import { type FactsRow, factsOf, factsSql, reachedPosition, type ServerFacts, writtenPosition } from "./server-facts.ts";
 
 const poolTimeoutMessage = "timeout exceeded when trying to connect";
 
@@ -36,6 +40,8 @@ export interface HostOptions {
    * writes. Turn it off behind a pooler that refuses unknown start-up options. Default true.
    */
   readonly readOnlyReplicas: boolean;
+  /** Callers that may use or wait for one replica's connections; more go to other replicas while those have room. Default 40. */
+  readonly maxOutstandingPerReplica: number;
 }
 
 export const defaultHostOptions: HostOptions = {
@@ -46,7 +52,16 @@ export const defaultHostOptions: HostOptions = {
   maxLifetimeMs: 30 * 60_000,
   applicationName: "gitaly",
   readOnlyReplicas: true,
+  maxOutstandingPerReplica: 40,
 };
+
+/** What a host works with. */
+export interface HostDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** A connection was told something that does not fit the role the host is used in. */
+  readonly onRoleDoubt?: (host: Host) => void;
+}
 
 /** A connection on loan. Dispose it exactly once, when its user is done. */
 export interface Lease extends Disposable {
@@ -68,20 +83,31 @@ export class NotConnectedError extends CodedError {
   }
 }
 
-/** One PostgreSQL server and the connections to it. */
+/** One PostgreSQL server in one role, and the connections to it. A server whose role changes gets a new host. */
 export class Host {
   readonly role: "primary" | "replica";
   /** HOST:PORT; for logs, metrics and errors. */
   readonly name: string;
+  /** How long its statements took lately. */
+  readonly latency = new LatencyWindow();
+  /** Whether the server lets us read its replication origins, without which a logical replica cannot say what it has reached. */
+  originsReadable = false;
   readonly #pool: pg.Pool;
-  readonly #poolSize: number;
+  readonly #options: HostOptions;
+  readonly #deps: HostDeps;
+  readonly #out = new Set<pg.PoolClient>();
   #outstanding = 0;
+  #doubted = false;
 
-  constructor(role: "primary" | "replica", address: ServerAddress, options: HostOptions, deps: { logger: Logger }) {
+  constructor(role: "primary" | "replica", address: ServerAddress, options: HostOptions, deps: HostDeps) {
     this.role = role;
     this.name = address.name;
-    this.#poolSize = options.poolSize;
+    this.#options = options;
+    this.#deps = deps;
+    // The driver waits for it, whatever its types say.
+    const onConnect: unknown = (client: RoleClient) => this.#verify(client);
     this.#pool = new pg.Pool({
+      Client: RoleClient,
       connectionString: address.url,
       max: options.poolSize,
       connectionTimeoutMillis: options.connectTimeoutMs,
@@ -92,6 +118,7 @@ export class Host {
       application_name: options.applicationName,
       keepAlive: true,
       ...(role === "replica" && options.readOnlyReplicas ? { options: "-c default_transaction_read_only=on" } : {}),
+      onConnect: onConnect as NonNullable<pg.PoolConfig["onConnect"]>,
     });
     // Without a listener, the end of an idle connection would end the process.
     this.#pool.on("error", (error) => deps.logger.debug("idle database connection lost", { host: this.name, error }));
@@ -100,6 +127,11 @@ export class Host {
   /** Callers that hold or wait for a connection now. */
   get outstanding(): number {
     return this.#outstanding;
+  }
+
+  /** As many callers as it may have at once. */
+  get saturated(): boolean {
+    return this.role === "replica" && this.#outstanding >= this.#options.maxOutstandingPerReplica;
   }
 
   /** Connections open now, and how many of them are idle. */
@@ -126,9 +158,68 @@ export class Host {
     return await lease.query<R>(text, values, signal);
   }
 
+  /** What can be read here now, as a place in the log of the primary, whose own place names that log; undefined where it is not known. */
+  async reached(primary: Position | undefined, signal: AbortSignal): Promise<Position | undefined> {
+    const facts = await this.#facts(signal);
+    return facts && reachedPosition(facts, primary);
+  }
+
+  /** Where a primary's log ends now: everything committed before is below. Undefined where the server is no primary. */
+  async written(signal: AbortSignal): Promise<Position | undefined> {
+    const facts = await this.#facts(signal);
+    return facts && writtenPosition(facts);
+  }
+
   /** Waits for running work, then closes every connection. */
   async close(): Promise<void> {
     if (!this.#pool.ending) await this.#pool.end();
+  }
+
+  /** Closes what is idle at once and the rest when its user is done, or after `timeoutMs`. Resolves with whether it had to be forced. */
+  async drain(timeoutMs: number, signal: AbortSignal): Promise<"gentle" | "forced"> {
+    let forced = false;
+    const force = () => {
+      forced = this.#out.size > 0;
+      // Ended while it runs a statement, a connection is cut.
+      for (const client of this.#out) client.end().catch(() => {});
+    };
+    using _timer = this.#deps.clock.timer(timeoutMs, force);
+    signal.addEventListener("abort", force, { once: true });
+    if (signal.aborted) force();
+    try {
+      await this.close();
+    } finally {
+      signal.removeEventListener("abort", force);
+    }
+    return forced ? "forced" : "gentle";
+  }
+
+  async #facts(signal: AbortSignal): Promise<ServerFacts | undefined> {
+    const sql = factsSql("full", { origins: this.originsReadable, legacy: false });
+    const { rows } = await this.query<FactsRow>(sql, undefined, { discard: false }, signal);
+    return rows[0] && factsOf(rows[0], this.#deps.clock.monotonic());
+  }
+
+  /** Asks a new connection what it leads to: between the last check and now a primary may have become something else. */
+  async #verify(client: RoleClient): Promise<void> {
+    client.onAnnounced = (announced) => this.#noteAnnounced(announced);
+    const { inRecovery, readOnly } = await client.role(this.#options.connectTimeoutMs);
+    if (this.role === "primary" && (inRecovery || readOnly)) {
+      this.#doubt();
+      throw new CodedError("database_unavailable", "the database server does not accept writes", { host: this.name, inRecovery, readOnly });
+    }
+    if (this.role === "replica") this.#noteAnnounced({ inRecovery, readOnly });
+  }
+
+  #noteAnnounced({ inRecovery, readOnly }: AnnouncedRole): void {
+    if (this.role === "primary" ? inRecovery === true || readOnly === true : inRecovery === false) this.#doubt();
+  }
+
+  /** Said once: whoever listens finds out, and a host that turns out right stays. */
+  #doubt(): void {
+    if (this.role === "replica" && this.#doubted) return;
+    this.#doubted = true;
+    this.#deps.onRoleDoubt?.(this);
   }
 
   async #checkOut(signal: AbortSignal): Promise<pg.PoolClient> {
@@ -143,28 +234,36 @@ export class Host {
       );
       if (signal.aborted) throw error;
       // The driver has one message for a dead server and a busy pool.
-      const exhausted = error instanceof Error && error.message === poolTimeoutMessage && this.#pool.totalCount >= this.#poolSize;
-      throw new NotConnectedError(this.name, exhausted ? "overload" : errorClass(error), error);
+      const exhausted = error instanceof Error && error.message === poolTimeoutMessage && this.#pool.totalCount >= this.#options.poolSize;
+      throw new NotConnectedError(this.name, notConnectedReason(error, exhausted), error);
     }
   }
 
   #lease(client: pg.PoolClient): Lease {
+    const { clock } = this.#deps;
     let broken = false;
     // The pool takes its own listener off while a connection is out.
     const onError = () => {
       broken = true;
     };
     client.on("error", onError);
+    this.#out.add(client);
     return {
       query: async <R>(text: string, values: Values, signal: AbortSignal) => {
         try {
-          const result = client.query<R & pg.QueryResultRow>(this.#statement(text, values));
-          return (await abortable(result, signal)) as QueryResult<R>;
+          const startedMs = clock.monotonic();
+          const result = await abortable(client.query<R & pg.QueryResultRow>(this.#statement(text, values)), signal);
+          const nowMs = clock.monotonic();
+          this.latency.add(nowMs - startedMs, nowMs);
+          return result as QueryResult<R>;
         } catch (error) {
           // After an abort the server may still be at work on this connection.
           if (signal.aborted || poisonsConnection(error)) broken = true;
           // A primary that refuses writes was demoted; its name may lead to another server by now.
-          if (this.role === "primary" && errorClass(error) === "misroute") broken = true;
+          if (this.role === "primary" && errorClass(error) === "misroute") {
+            broken = true;
+            this.#doubt();
+          }
           throw error;
         }
       },
@@ -176,6 +275,7 @@ export class Host {
       },
       [Symbol.dispose]: () => {
         client.off("error", onError);
+        this.#out.delete(client);
         this.#outstanding--;
         // Whatever state a transaction left behind must not reach the next user.
         client.release(broken || client.getTransactionStatus() !== "I");
@@ -189,4 +289,10 @@ export class Host {
     // The extended protocol takes a single statement: no second one can ride along to a replica.
     return this.role === "replica" ? ({ ...config, queryMode: "extended" } as pg.QueryConfig) : config;
   }
+}
+
+function notConnectedReason(error: unknown, exhausted: boolean): ErrorClass {
+  if (exhausted) return "overload";
+  // Refused by ourselves, as the wrong server: nothing was sent.
+  return CodedError.is(error) ? "connect_failed" : errorClass(error);
 }

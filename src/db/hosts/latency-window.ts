@@ -1,0 +1,33 @@
+const capacity = 256;
+const maxAgeMs = 30_000;
+
+/** The newest durations of a server's statements. */
+export class LatencyWindow {
+  readonly #durations = new Float64Array(capacity);
+  readonly #ends = new Float64Array(capacity);
+  #next = 0;
+  #count = 0;
+
+  add(durationMs: number, nowMs: number): void {
+    this.#durations[this.#next] = durationMs;
+    this.#ends[this.#next] = nowMs;
+    this.#next = (this.#next + 1) % capacity;
+    if (this.#count < capacity) this.#count++;
+  }
+
+  clear(): void {
+    this.#next = 0;
+    this.#count = 0;
+  }
+
+  /** The 99th percentile of those of the last 30 seconds; undefined where there are fewer than `atLeast`. */
+  p99(nowMs: number, atLeast: number): number | undefined {
+    const recent: number[] = [];
+    for (let i = 0; i < this.#count; i++) {
+      if ((this.#ends[i] as number) >= nowMs - maxAgeMs) recent.push(this.#durations[i] as number);
+    }
+    if (recent.length < Math.max(1, atLeast)) return undefined;
+    recent.sort((a, b) => a - b);
+    return recent[Math.ceil(recent.length * 0.99) - 1];
+  }
+}

@@ -1,0 +1,40 @@
+import pg from "pg";
+
+/** What a connection was told about its server's role without asking. Undefined: the server, or a pooler before it, does not say. */
+export interface AnnouncedRole {
+  readonly inRecovery: boolean | undefined;
+  readonly readOnly: boolean | undefined;
+}
+
+/** A connection that listens to what servers since PostgreSQL 14 announce at the start, and with the next answer after a change. */
+export class RoleClient extends pg.Client {
+  #announced: AnnouncedRole = { inRecovery: undefined, readOnly: undefined };
+  /** Called at each announcement. */
+  onAnnounced: (announced: AnnouncedRole) => void = () => {};
+
+  constructor(config?: string | pg.ClientConfig) {
+    super(config);
+    const { connection } = this as unknown as { connection: NodeJS.EventEmitter };
+    connection.on("parameterStatus", ({ parameterName, parameterValue }: { parameterName: string; parameterValue: string }) => {
+      const on = parameterValue === "on";
+      if (parameterName === "in_hot_standby") this.#announced = { ...this.#announced, inRecovery: on };
+      else if (parameterName === "default_transaction_read_only") this.#announced = { ...this.#announced, readOnly: on };
+      else return;
+      this.onAnnounced(this.#announced);
+    });
+  }
+
+  get announced(): AnnouncedRole {
+    return this.#announced;
+  }
+
+  /** The role, asked where it was not announced; the answer may take `timeoutMs`. */
+  async role(timeoutMs: number): Promise<{ inRecovery: boolean; readOnly: boolean }> {
+    const { inRecovery, readOnly } = this.#announced;
+    if (inRecovery !== undefined && readOnly !== undefined) return { inRecovery, readOnly };
+    const text = "SELECT pg_is_in_recovery() AS recovering, current_setting('transaction_read_only') AS ro";
+    const query = { text, query_timeout: timeoutMs } as pg.QueryConfig;
+    const { rows } = await this.query<{ recovering: boolean; ro: string }>(query);
+    return { inRecovery: rows[0]?.recovering === true, readOnly: rows[0]?.ro === "on" };
+  }
+}

@@ -1,0 +1,112 @@
+import { abortable, type Clock, CodedError, startDeadline } from "../../base/index.ts";
+import type { ServerAddress } from "./connection-url.ts";
+import { RoleClient } from "./role-client.ts";
+import { type FactsRow, factsOf, factsSql, type ProbeDepth, privilegesSql, type ServerFacts } from "./server-facts.ts";
+
+/** How a server is asked. */
+export interface ProbeOptions {
+  /** A server that does not answer within this has failed the check. Default 250 ms. */
+  readonly probeTimeoutMs: number;
+  /** A new connection may take this long; checks fail meanwhile. */
+  readonly connectTimeoutMs: number;
+  readonly applicationName: string;
+  /** Whether a standby that feeds others counts as a place where log is written. GitLab's USE_NEW_LOAD_BALANCER_QUERY. Default true. */
+  readonly useNewLoadBalancerQuery: boolean;
+}
+
+interface Connected {
+  readonly client: RoleClient;
+  /** Whether replication origins may be read; undefined until it was asked. */
+  origins: boolean | undefined;
+}
+
+/** Asks one server about itself, on a connection of its own, so that it neither waits for requests nor takes their place. */
+export class ServerProbe implements AsyncDisposable {
+  readonly #address: ServerAddress;
+  readonly #options: ProbeOptions;
+  readonly #clock: Clock;
+  #connection: Promise<Connected> | undefined;
+
+  constructor(address: ServerAddress, options: ProbeOptions, deps: { clock: Clock }) {
+    this.#address = address;
+    this.#options = options;
+    this.#clock = deps.clock;
+  }
+
+  /** One round trip on a connection that stands. `patienceMs` counts from now. Errors: the driver's, and `deadline_exceeded`. */
+  async ask(depth: ProbeDepth, patienceMs: number, signal: AbortSignal): Promise<ServerFacts> {
+    using deadline = startDeadline(this.#clock, patienceMs, signal);
+    this.#connection ??= this.#connect();
+    const connected = await this.#patiently(this.#connection, deadline.signal, signal);
+    const asked = this.#ask(connected, depth);
+    try {
+      return await this.#patiently(asked, deadline.signal, signal);
+    } catch (error) {
+      asked.catch(() => {});
+      // The answer may still come, to a question that nobody remembers.
+      this.#forget(connected.client);
+      throw error;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const connection = this.#connection;
+    this.#connection = undefined;
+    await connection?.then(({ client }) => client.end()).catch(() => {});
+  }
+
+  /** An answer that arrived while this process was busy with something else has not failed the deadline. */
+  async #patiently<T>(work: Promise<T>, deadline: AbortSignal, signal: AbortSignal): Promise<T> {
+    try {
+      return await abortable(work, deadline);
+    } catch (error) {
+      if (!CodedError.is(error, "deadline_exceeded") || signal.aborted) throw error;
+      const late = Symbol("late");
+      const first = await Promise.race([work, this.#clock.sleep(0, signal).then(() => late)]);
+      if (first === late) throw error;
+      return first as T;
+    }
+  }
+
+  #connect(): Promise<Connected> {
+    const { connectTimeoutMs, applicationName } = this.#options;
+    const client = new RoleClient({
+      connectionString: this.#address.url,
+      connectionTimeoutMillis: connectTimeoutMs,
+      application_name: `${applicationName} check`,
+      keepAlive: true,
+    });
+    client.on("error", () => this.#forget(client));
+    const connecting: Promise<Connected> = client.connect().then(
+      () => ({ client, origins: undefined }),
+      (error) => {
+        if (this.#connection === connecting) this.#connection = undefined;
+        throw error;
+      },
+    );
+    connecting.catch(() => {});
+    return connecting;
+  }
+
+  #forget(client: RoleClient): void {
+    this.#connection?.then(
+      (current) => {
+        if (current.client === client) this.#connection = undefined;
+      },
+      () => {},
+    );
+    client.end().catch(() => {});
+  }
+
+  async #ask(connected: Connected, depth: ProbeDepth): Promise<ServerFacts> {
+    const { client } = connected;
+    if (depth === "full" && connected.origins === undefined) {
+      connected.origins = (await client.query(privilegesSql)).rows[0].origins === true;
+    }
+    const sql = factsSql(depth, { origins: connected.origins === true, legacy: !this.#options.useNewLoadBalancerQuery });
+    const { rows } = await client.query<FactsRow>(sql);
+    const [row] = rows;
+    if (!row) throw new CodedError("protocol_error", "a statement with one row gave none");
+    return factsOf(row, this.#clock.monotonic());
+  }
+}

@@ -1,0 +1,138 @@
+import type { Clock } from "../../base/index.ts";
+import type { Host } from "./host.ts";
+import { failed, type HealthOptions, type HostHealth, passed, takenOut, untried, weightOf } from "./host-health.ts";
+import type { ReplicaState } from "./host-list.ts";
+import type { ListedServer } from "./listed-server.ts";
+import { reachedPosition, type ServerFacts } from "./server-facts.ts";
+import type { ServerProbe } from "./server-probe.ts";
+import type { Candidate, RoleVerdict } from "./topology.ts";
+import { judge, type KnownPrimary, type LagOptions, type LagSwitches, type Verdict } from "./verdict.ts";
+
+/** What a server works with. */
+export interface ServerDeps {
+  readonly clock: Clock;
+  readonly probe: ServerProbe;
+  readonly openHost: (role: "primary" | "replica", listed: ListedServer) => Host;
+}
+
+/** Everything remembered of one listed server, whatever its role. Only the monitor changes it. */
+export class Server {
+  listed: ListedServer;
+  readonly probe: ServerProbe;
+  /** The newest answer; undefined where it has not answered for several checks. */
+  facts: ServerFacts | undefined;
+  /** Checks in a row without an answer, and why the last one had none. */
+  misses = 0;
+  missReason = "";
+  /** A check is under way. */
+  asking = false;
+  health: HostHealth = untried;
+  ejections = 0;
+  ejectedUntilMs: number | undefined;
+  readonly #deps: ServerDeps;
+  readonly #options: HealthOptions;
+  readonly #hosts = new Map<"primary" | "replica", Host>();
+  #role: RoleVerdict = { role: "replica", reason: "" };
+  #verdict: Verdict | undefined;
+
+  constructor(listed: ListedServer, options: HealthOptions, deps: ServerDeps) {
+    this.listed = listed;
+    this.#options = options;
+    this.#deps = deps;
+    this.probe = deps.probe;
+  }
+
+  get name(): string {
+    return this.listed.address.name;
+  }
+
+  get candidate(): Candidate {
+    const { hint, verdict, mayWrite } = this.listed;
+    return { name: this.name, hint, verdict, mayWrite, facts: this.facts };
+  }
+
+  get role(): RoleVerdict {
+    return this.#role;
+  }
+
+  /** A server that becomes a replica must show itself to be a good one first. */
+  assume(role: RoleVerdict): void {
+    if (role.role !== this.#role.role) {
+      this.#verdict = undefined;
+      if (this.health.up && role.role === "replica") this.health = takenOut(this.health, "role_changed");
+    }
+    this.#role = role;
+  }
+
+  /** Its connections for a role, opened when they are first needed. */
+  host(role: "primary" | "replica"): Host {
+    let host = this.#hosts.get(role);
+    if (!host) {
+      host = this.#deps.openHost(role, this.listed);
+      this.#hosts.set(role, host);
+    }
+    return host;
+  }
+
+  owns(host: Host): boolean {
+    return this.#hosts.get(host.role) === host;
+  }
+
+  /** Lets go of every host that is not in `used`, and returns them. */
+  dropHosts(used: ReadonlySet<Host>): readonly Host[] {
+    const dropped = [...this.#hosts.values()].filter((host) => !used.has(host));
+    for (const host of dropped) this.#hosts.delete(host.role);
+    return dropped;
+  }
+
+  answered(facts: ServerFacts): void {
+    this.facts = facts;
+    this.misses = 0;
+    const replica = this.#hosts.get("replica");
+    if (replica) replica.originsReadable = facts.originLsn !== undefined;
+  }
+
+  missed(reason: string): void {
+    this.misses++;
+    this.missReason = reason;
+    if (this.misses >= this.#options.checksDown) this.facts = undefined;
+  }
+
+  /** Takes the newest check into account, once per check. */
+  judge(primary: KnownPrimary, limits: LagOptions & LagSwitches): void {
+    if (this.role.role === "none") this.health = takenOut(this.health, this.role.reason);
+    else if (this.misses > 0 || !this.facts) this.health = failed(this.health, this.missReason, this.#options);
+    else if (this.role.role === "primary") this.health = passed(this.health, this.#deps.clock.monotonic(), this.#options);
+    else {
+      this.#verdict = judge(this.facts, primary, this.#verdict, limits);
+      this.health = this.#verdict.usable
+        ? passed(this.health, this.#deps.clock.monotonic(), this.#options)
+        : failed(this.health, this.#verdict.reason, this.#options);
+    }
+  }
+
+  /** A request could not use it. */
+  takeOut(reason: string): void {
+    this.health = takenOut(this.health, reason);
+  }
+
+  /** Its entry among those that serve reads; undefined where it does not belong there. */
+  replicaState(primary: KnownPrimary): ReplicaState | undefined {
+    const { reads } = this.listed;
+    if (reads === "never" || (this.role.role === "primary" && reads !== "always")) return undefined;
+    const nowMs = this.#deps.clock.monotonic();
+    const ejected = this.ejectedUntilMs !== undefined && nowMs < this.ejectedUntilMs;
+    const none = this.role.role === "none";
+    const usable = this.health.up && !ejected && !none;
+    const verdict = this.role.role === "replica" ? this.#verdict : undefined;
+    return {
+      host: this.host("replica"),
+      usable,
+      reason: usable ? (verdict?.stale ? "stale_verdict" : "") : none ? this.role.reason : ejected ? "outlier" : this.health.reason,
+      weight: weightOf(this.health, nowMs, this.#options),
+      reached: this.facts && reachedPosition(this.facts, primary.position),
+      lagBytes: verdict?.lagBytes,
+      lagMs: verdict?.lagMs,
+    };
+  }
+}
