@@ -1,25 +1,39 @@
-import { type Clock, CodedError, type Random } from "../base/index.ts";
+import { type Clock, CodedError, type Random, startDeadline } from "../base/index.ts";
 import type { DbMetrics } from "./db-metrics.ts";
 import { type ErrorClass, errorClass } from "./hosts/error-class.ts";
 import { type Host, NotConnectedError } from "./hosts/host.ts";
-import { type HostList, noReplicaReason, pickReplica } from "./hosts/host-list.ts";
+import { type HostList, noReplicaReason, pickReplica, type ReplicaChoice } from "./hosts/host-list.ts";
 import type { HostMonitor } from "./hosts/host-monitor.ts";
 import type { Session } from "./session.ts";
+import type { Sticking } from "./sticking/sticking.ts";
 
 /** How often and how patiently the primary is tried. */
 export interface ExecutorOptions {
-  /** Attempts to reach the primary before a call fails; only what was never sent is tried again. Default 3. */
+  /** Attempts to run a write on the primary before the call fails; only what certainly was not done is tried again. Default 5. */
   readonly primaryAttempts: number;
-  /** Wait before the second attempt, doubled each time, with full jitter. Default 100 ms. */
+  /**
+   * Wait before the third attempt, doubled each time, with full jitter; the second comes within 100 ms, since one broken connection
+   * says little. Reads wait 100 ms at first and have three attempts. Default 2000 ms.
+   */
   readonly primaryBackoffMs: number;
+  /** No attempt begins later than this after the first. Default 15000 ms. */
+  readonly primaryDeadlineMs: number;
+  /** How a replica is chosen: the less busy of two random ones, or any of them. Default "least_outstanding". */
+  readonly replicaChoice: ReplicaChoice;
 }
 
-export const defaultExecutorOptions: ExecutorOptions = { primaryAttempts: 3, primaryBackoffMs: 100 };
+export const defaultExecutorOptions: ExecutorOptions = {
+  primaryAttempts: 5,
+  primaryBackoffMs: 2000,
+  primaryDeadlineMs: 15_000,
+  replicaChoice: "least_outstanding",
+};
 
 /** What the executor works with. */
 export interface ExecutorDeps {
   readonly hosts: HostList;
   readonly monitor: HostMonitor;
+  readonly sticking: Sticking;
   readonly metrics: DbMetrics;
   readonly clock: Clock;
   readonly random: Random;
@@ -28,11 +42,37 @@ export interface ExecutorDeps {
 /** Work on one server; it may be called again, for another one or the same, when it fails in a way that allows it. */
 export type Attempt<T> = (host: Host) => Promise<T>;
 
+/** A read that may go to a replica. */
+export interface ReadPlan {
+  readonly session: Session;
+  /** Only replicas that have what the session must see will do. */
+  readonly followsWrites: boolean;
+  /** It certainly changes nothing, so that it may be repeated. */
+  readonly repeatable: boolean;
+  /** A replica refused it as a write. */
+  readonly onMisroute: () => void;
+}
+
+/** What may be done about a write that failed. */
+export interface WritePlan {
+  /** For the metric. */
+  readonly kind: string;
+  /** Doing it twice does no harm, so that it is tried again when its outcome is not known. */
+  readonly idempotent: boolean;
+  /** A server that refuses it as a write has done nothing of it. */
+  readonly refusedWhole: boolean;
+  /** A server that loses its connection undoes it. */
+  readonly undoneWhenLost: boolean;
+}
+
 /** Why a read that could go to a replica ended at the primary. */
-type FallbackReason = "no_replica" | "lag" | "conflict" | "misroute";
+type FallbackReason = "no_replica" | "lag" | "conflict" | "misroute" | "sticky";
 
 // Times a read is cancelled by recovery, per replica, before the primary is asked.
 const conflictsPerReplica = 3;
+// Readers do not wait for a failover to end.
+const firstBackoffMs = 100;
+const maxReadAttempts = 3;
 
 /** Tries servers in order and decides, by the class of the error, whether another one may be tried. */
 export class Executor {
@@ -44,16 +84,18 @@ export class Executor {
     this.#deps = deps;
   }
 
-  /** Runs a read on a replica, on another where one fails, at last on the primary. `onMisroute`: a replica refused it as a write. */
-  async read<T>(session: Session, attempt: Attempt<T>, onMisroute: () => void, signal: AbortSignal): Promise<T> {
+  /** Runs a read on a replica, on another where one fails, at last on the primary. */
+  async read<T>(plan: ReadPlan, attempt: Attempt<T>, signal: AbortSignal): Promise<T> {
+    const { session } = plan;
     const excluded = new Set<Host>();
     const conflicted = new Set<Host>();
     const lostOnce = new Set<Host>();
     const maxConflicts = conflictsPerReplica * this.#deps.hosts.snapshot.replicas.length;
     let conflicts = 0;
-    let reason: FallbackReason = noReplicaReason(this.#deps.hosts.snapshot);
+    let reason: FallbackReason | undefined;
     for (;;) {
-      const host = this.#choose(session, excluded, conflicted);
+      const host = await this.#choose(plan, excluded, conflicted);
+      signal.throwIfAborted();
       if (!host) break;
       try {
         const value = await attempt(host);
@@ -64,7 +106,7 @@ export class Executor {
         const kind = this.#note(host, error, signal);
         if (kind === "misroute") {
           reason = "misroute";
-          onMisroute();
+          plan.onMisroute();
           break;
         }
         if (kind === "conflict") {
@@ -82,53 +124,87 @@ export class Executor {
         }
       }
     }
-    return await this.readPrimary(attempt, reason, signal);
+    reason ??= plan.followsWrites && session.stuck ? "sticky" : noReplicaReason(this.#deps.hosts.snapshot);
+    return await this.readPrimary({ session, repeatable: plan.repeatable && reason !== "misroute" }, attempt, reason, signal);
   }
 
   /** Runs a read on the primary. */
-  async readPrimary<T>(attempt: Attempt<T>, reason: FallbackReason | "block" | "sticky" | "ambiguous", signal: AbortSignal): Promise<T> {
-    const value = await this.#onPrimary(attempt, true, signal);
+  async readPrimary<T>(
+    { session, repeatable }: Pick<ReadPlan, "session" | "repeatable">,
+    attempt: Attempt<T>,
+    reason: FallbackReason | "block" | "ambiguous",
+    signal: AbortSignal,
+  ): Promise<T> {
+    const plan = { idempotent: repeatable, refusedWhole: true, undoneWhenLost: repeatable, reading: true };
+    const [value, host] = await this.#onPrimary(attempt, plan, signal);
+    // A replica that serves the session's next read must not be older than this answer.
+    if (reason === "no_replica" || reason === "lag" || reason === "conflict") session.pinned = host;
     this.#deps.metrics.reads.add(1, { target: "primary", reason });
     return value;
   }
 
   /** Runs what may write on the primary. Errors: `database_unavailable` (nothing happened), `outcome_unknown`. */
-  async write<T>(attempt: Attempt<T>, kind: string, signal: AbortSignal): Promise<T> {
-    this.#deps.metrics.writes.add(1, { kind });
-    return await this.#onPrimary(attempt, false, signal);
+  async write<T>(plan: WritePlan, attempt: Attempt<T>, signal: AbortSignal): Promise<T> {
+    this.#deps.metrics.writes.add(1, { kind: plan.kind });
+    const [value] = await this.#onPrimary(attempt, { ...plan, reading: false }, signal);
+    return value;
   }
 
-  async #onPrimary<T>(attempt: Attempt<T>, replayable: boolean, signal: AbortSignal): Promise<T> {
-    let lost = false;
+  async #onPrimary<T>(attempt: Attempt<T>, plan: Omit<WritePlan, "kind"> & { reading: boolean }, signal: AbortSignal): Promise<[T, Host]> {
+    const { clock, hosts } = this.#deps;
+    const endMs = clock.monotonic() + this.#options.primaryDeadlineMs;
+    let lost = 0;
     for (let tries = 1; ; tries++) {
-      const primary = this.#deps.hosts.snapshot.primary?.host;
+      const host = hosts.snapshot.primary?.host;
+      let failure: unknown;
       try {
-        if (!primary) throw new CodedError("database_unavailable", "no database server accepts writes", {}, { retryAfterMs: 1000 });
-        return await attempt(primary);
+        if (host) return [await attempt(host), host];
+        failure = noPrimary(hosts.snapshot.withoutPrimary);
       } catch (error) {
-        const kind = primary ? this.#note(primary, error, signal) : "connect_failed";
-        if (kind === "connect_failed" && tries < this.#options.primaryAttempts) {
-          await this.#deps.clock.sleep(this.#deps.random.float() * this.#options.primaryBackoffMs * 2 ** (tries - 1), signal);
-        } else if (kind === "lost" && replayable && !lost) {
-          lost = true;
-        } else if (kind === "lost") {
-          throw connectionLost(primary as Host, replayable, error);
-        } else {
-          throw error;
-        }
+        failure = error;
       }
+      const kind = host ? this.#note(host, failure, signal) : "connect_failed";
+      if (kind === "lost") {
+        // A read whose connection had died unnoticed is repeated once, at once.
+        if (plan.idempotent && plan.reading && ++lost === 1) continue;
+        if (!plan.idempotent || plan.reading) throw connectionLost(host, plan.undoneWhenLost, failure);
+      } else if (kind !== "connect_failed" && !(kind === "misroute" && plan.refusedWhole)) {
+        throw failure;
+      }
+      const delayMs = this.#delayMs(tries, plan.reading);
+      if (delayMs === undefined || clock.monotonic() + delayMs >= endMs) throw finalError(host, kind, plan.undoneWhenLost, failure);
+      // A new primary ends the wait.
+      using patience = startDeadline(clock, delayMs, signal);
+      await hosts.primaryOtherThan(host, patience.signal).catch(() => signal.throwIfAborted());
     }
   }
 
-  #choose(session: Session, excluded: ReadonlySet<Host>, conflicted: Set<Host>): Host | undefined {
-    const { snapshot } = this.#deps.hosts;
-    const except = new Set([...excluded, ...conflicted]);
+  /** The wait before another attempt; undefined where there is none. */
+  #delayMs(tries: number, reading: boolean): number | undefined {
+    const { primaryAttempts, primaryBackoffMs } = this.#options;
+    if (tries >= (reading ? Math.min(maxReadAttempts, primaryAttempts) : primaryAttempts)) return undefined;
+    const quickMs = Math.min(firstBackoffMs, primaryBackoffMs);
+    if (tries === 1 || reading) return this.#deps.random.float() * quickMs * 2 ** (tries - 1);
+    return this.#deps.random.float() * primaryBackoffMs * 2 ** (tries - 2);
+  }
+
+  async #choose(plan: ReadPlan, excluded: ReadonlySet<Host>, conflicted: Set<Host>): Promise<Host | undefined> {
+    const { hosts, sticking, random } = this.#deps;
+    const { session, followsWrites } = plan;
     const { pinned } = session;
-    if (pinned && !except.has(pinned) && snapshot.replicas.some((state) => state.host === pinned && state.usable)) return pinned;
-    const picked = pickReplica(snapshot, except, this.#deps.random);
+    if (pinned) {
+      const usable = hosts.snapshot.replicas.some((replica) => replica.host === pinned && replica.usable);
+      if (usable && !excluded.has(pinned) && !conflicted.has(pinned)) return pinned;
+      if (followsWrites) await sticking.moveOn(session);
+    }
+    if (followsWrites && session.stuck) return undefined;
+    const { snapshot } = hosts;
+    const unfit = snapshot.replicas.filter((replica) => followsWrites && !sticking.serves(session, replica)).map(({ host }) => host);
+    const { replicaChoice } = this.#options;
+    const picked = pickReplica(snapshot, new Set([...excluded, ...conflicted, ...unfit]), random, replicaChoice);
     if (picked || conflicted.size === 0) return picked;
     conflicted.clear();
-    return pickReplica(snapshot, excluded, this.#deps.random);
+    return pickReplica(snapshot, new Set([...excluded, ...unfit]), random, replicaChoice);
   }
 
   /** Classes and counts a failure, and reports the host where it is the host's. */
@@ -142,13 +218,28 @@ export class Executor {
   }
 }
 
-function connectionLost(host: Host, replayable: boolean, cause: unknown): CodedError {
-  return replayable
-    ? new CodedError("database_unavailable", "the connection to the database server was lost", { host: host.name }, { cause })
+function noPrimary(reason: string): CodedError {
+  return new CodedError("database_unavailable", "no database server accepts writes", { reason }, { retryAfterMs: 1000 });
+}
+
+function finalError(host: Host | undefined, kind: ErrorClass, undone: boolean, failure: unknown): unknown {
+  if (kind === "lost") return connectionLost(host, undone, failure);
+  if (kind !== "misroute") return failure;
+  return new CodedError(
+    "database_unavailable",
+    "the database server does not accept writes",
+    { host: host?.name },
+    { cause: failure, retryAfterMs: 1000 },
+  );
+}
+
+function connectionLost(host: Host | undefined, undone: boolean, cause: unknown): CodedError {
+  return undone
+    ? new CodedError("database_unavailable", "the connection to the database server was lost", { host: host?.name }, { cause })
     : new CodedError(
         "outcome_unknown",
         "the connection was lost while a statement ran; it may have been applied",
-        { host: host.name },
+        { host: host?.name },
         { cause },
       );
 }

@@ -1,5 +1,7 @@
 export type { StatementKind } from "./analyse.ts";
 export { type Classification, type ClassifierOptions, classify } from "./classify.ts";
+export { createLoadBalancer, type GivenLoadBalancerOptions } from "./create-load-balancer.ts";
+export { createLoadBalancers } from "./create-load-balancers.ts";
 export {
   DiscoveryLoop,
   type DiscoveryLoopDeps,
@@ -7,22 +9,31 @@ export {
   defaultDiscoveryLoopOptions,
 } from "./discovery/discovery-loop.ts";
 export { DnsSource, type DnsSourceDeps, type DnsSourceOptions, defaultDnsSourceOptions } from "./discovery/dns/dns-source.ts";
+export {
+  defaultPgAutoFailoverSourceOptions,
+  PgAutoFailoverSource,
+  type PgAutoFailoverSourceDeps,
+  type PgAutoFailoverSourceOptions,
+} from "./discovery/pg-auto-failover-source.ts";
 export type { DiscoveredServer, DiscoveryAnswer, DiscoverySource } from "./discovery/source.ts";
 export { StaticSource } from "./discovery/static-source.ts";
 export type { QueryResult } from "./hosts/host.ts";
 export type { HostStatus } from "./hosts/host-status.ts";
-export { createLoadBalancer, type LoadBalancer } from "./load-balancer.ts";
+export type { CapturedPosition, DataConsistency, JobCheck, JobOptions, JobPositions, JobStrategy } from "./jobs/job-positions.ts";
+export type { LoadBalancer } from "./load-balancer.ts";
+export type { DatabaseChoice, LoadBalancers } from "./load-balancers.ts";
 export {
   defaultLoadBalancerOptions,
   type LoadBalancerDeps,
   type LoadBalancerOptions,
   type QueryOptions,
   type SessionOptions,
+  type SharedStickingOptions,
   type TransactionHandle,
   type TransactionOptions,
 } from "./options.ts";
 export { formatLsn, formatPosition, isReached, type Position, parseLsn, parsePosition } from "./position/position.ts";
 export { type PositionTokenOptions, PositionTokens, type TokenVerdict } from "./sticking/position-tokens.ts";
 export { type RedisCommands, type RedisStickingOptions, RedisStickingStore } from "./sticking/redis-sticking-store.ts";
+export type { StickKey } from "./sticking/sticking-key.ts";
 export type { StickingStore } from "./sticking/sticking-store.ts";
-export type { StickKey } from "./sticking.ts";

@@ -1,62 +1,71 @@
-import { CodedError, linkSignals, neverAborted, sharedAbortController, systemClock, systemRandom } from "../base/index.ts";
-import { noMetrics, silentLogger } from "../observability/index.ts";
-import type { Analysis } from "./analyse.ts";
+import { type Clock, CodedError, linkSignals, neverAborted, sharedAbortController } from "../base/index.ts";
 import { Classifier } from "./classify.ts";
 import { type DbMetrics, defineDbMetrics } from "./db-metrics.ts";
 import { Executor } from "./executor.ts";
-import type { Host, QueryResult, Values } from "./hosts/host.ts";
+import type { QueryResult } from "./hosts/host.ts";
 import type { HostList } from "./hosts/host-list.ts";
-import { HostMonitor } from "./hosts/host-monitor.ts";
+import type { HostMonitor } from "./hosts/host-monitor.ts";
 import { type HostStatus, hostStatuses } from "./hosts/host-status.ts";
-import { listServers } from "./hosts/listed-server.ts";
-import { MonitorLog } from "./hosts/monitor-log.ts";
-import {
-  defaultLoadBalancerOptions,
-  type LoadBalancerDeps,
-  type LoadBalancerOptions,
-  type QueryOptions,
-  type SessionOptions,
-  type TransactionHandle,
-  type TransactionOptions,
+import { captured, checkJob, type JobCheck, type JobOptions, type JobPositions, jobBinding } from "./jobs/job-positions.ts";
+import type {
+  LoadBalancerDeps,
+  LoadBalancerOptions,
+  QueryOptions,
+  SessionOptions,
+  TransactionHandle,
+  TransactionOptions,
 } from "./options.ts";
 import { type OptionsAndWork, optionsAndWork } from "./options-and-work.ts";
+import type { Position } from "./position/position.ts";
+import { type ReadOnlyKnown, Router } from "./router.ts";
 import { type Frame, Frames, type OpenTransaction, outermostFrame, Session } from "./session.ts";
-import { defaultMemoryStickingOptions, MemoryStickingStore, type StickingStore, stickingKeys } from "./sticking.ts";
-import { Transaction, type TransactionPlan, writeRefused } from "./transaction.ts";
+import { MemoryStickingStore } from "./sticking/memory-sticking-store.ts";
+import { PositionTokens } from "./sticking/position-tokens.ts";
+import { Sticking } from "./sticking/sticking.ts";
+import { type StickKey, stickingKeys } from "./sticking/sticking-key.ts";
+import { TokenStickingStore } from "./sticking/token-sticking-store.ts";
+import { Transaction } from "./transaction.ts";
 
 /** Sends reads to replicas, everything else to the primary, and keeps a session's reads behind its own writes. */
 export class LoadBalancer implements AsyncDisposable {
-  readonly #deps: LoadBalancerDeps;
+  /** Tells it apart from others in sticking keys, tokens and jobs. */
+  readonly name: string;
+  readonly #clock: Clock;
   readonly #hosts: HostList;
   readonly #monitor: HostMonitor;
-  readonly #executor: Executor;
   readonly #classifier: Classifier;
-  readonly #sticking: StickingStore;
+  readonly #sticking: Sticking;
+  readonly #tokens: PositionTokens | undefined;
+  readonly #router: Router;
   readonly #metrics: DbMetrics;
   readonly #frames = new Frames();
   readonly #destroyed = sharedAbortController();
   readonly #running = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
 
-  constructor(options: LoadBalancerOptions, deps: LoadBalancerDeps) {
-    this.#deps = deps;
-    const servers = listServers(options.primary, options.replicas);
-    this.#monitor = new HostMonitor(servers, options, { ...deps, log: new MonitorLog(deps) });
-    this.#hosts = this.#monitor.hosts;
-    this.#metrics = defineDbMetrics(deps.metrics, this.#hosts);
-    this.#executor = new Executor(options, { ...deps, hosts: this.#hosts, monitor: this.#monitor, metrics: this.#metrics });
+  constructor(options: LoadBalancerOptions, deps: LoadBalancerDeps & { readonly monitor: HostMonitor }) {
+    const { clock, monitor } = deps;
+    const { hosts } = monitor;
+    const { secret, audience, expirationMs, store } = options.sticking;
+    this.name = options.name;
+    this.#clock = clock;
+    this.#hosts = hosts;
+    this.#monitor = monitor;
+    this.#metrics = defineDbMetrics(deps.metrics, hosts);
     this.#classifier = new Classifier(options);
-    this.#sticking = new MemoryStickingStore({ ...defaultMemoryStickingOptions, ...options.sticking }, deps);
+    this.#sticking = new Sticking(options.name, options.sticking, {
+      ...deps,
+      hosts,
+      store: store ?? new MemoryStickingStore({ expirationMs }, { clock }),
+    });
+    this.#tokens = secret === undefined ? undefined : new PositionTokens({ secret, audience, expirationMs }, { clock });
+    const executor = new Executor(options, { ...deps, hosts, metrics: this.#metrics, sticking: this.#sticking });
+    this.#router = new Router({ classifier: this.#classifier, executor, sticking: this.#sticking });
   }
 
   /** The servers as they are judged now. */
   get status(): readonly HostStatus[] {
     return hostStatuses(this.#monitor.servers, this.#hosts.snapshot);
-  }
-
-  /** Resolves when the servers have been asked for the first time, or after a second. Calls need not wait for it. */
-  get ready(): Promise<void> {
-    return this.#monitor.ready;
   }
 
   /**
@@ -67,11 +76,11 @@ export class LoadBalancer implements AsyncDisposable {
     const frame = this.#frames.current;
     const transaction = openTransaction(frame);
     using linked = linkSignals(options.signal ?? neverAborted, this.#destroyed.signal);
-    const startedMs = this.#deps.clock.monotonic();
+    const startedMs = this.#clock.monotonic();
     const [target, result] = transaction
       ? (["transaction", await transaction.query<R>(text, values, linked.signal)] as const)
-      : await this.#track(() => this.#route<R>(frame, text, values, options, linked.signal));
-    this.#metrics.seconds.observe((this.#deps.clock.monotonic() - startedMs) / 1000, { target });
+      : await this.#track(() => this.#router.statement<R>(frame, text, values, options, linked.signal));
+    this.#metrics.seconds.observe((this.#clock.monotonic() - startedMs) / 1000, { target });
     return result;
   }
 
@@ -89,14 +98,23 @@ export class LoadBalancer implements AsyncDisposable {
     return await this.#track(() => this.#transact(frame, options, fn, signal));
   }
 
-  /** Runs `fn` as one unit of work: after a write in it, its later reads go to the primary. A session inside another is its own. */
+  /**
+   * Runs `fn` as one unit of work: after a write in it, its later reads go to the primary. A session inside another is its own.
+   * What it wrote is noted for its keys when `fn` ends.
+   */
   session<T>(fn: () => Promise<T>): Promise<T>;
   session<T>(options: SessionOptions, fn: () => Promise<T>): Promise<T>;
   async session<T>(...args: OptionsAndWork<SessionOptions, () => Promise<T>>): Promise<T> {
     const [options, fn] = optionsAndWork(args);
-    const keys = stickingKeys(options.stick ?? []);
-    const session = new Session(keys, keys.length > 0 && (await this.#sticking.isStuck(keys)));
-    return await this.#frames.run(outermostFrame(session), fn);
+    const job = options.job && jobBinding(options.job, this.name);
+    const binding = { keys: stickingKeys(options.stick ?? []), token: this.openToken(options.token), required: job?.required ?? [] };
+    const session = new Session(binding, job?.primary);
+    try {
+      return await this.#frames.run(outermostFrame(session), fn);
+    } finally {
+      session.ended = true;
+      await this.#sticking.publish(session);
+    }
   }
 
   /** Reads in `fn` go to the primary. */
@@ -120,6 +138,52 @@ export class LoadBalancer implements AsyncDisposable {
   /** Writes in `fn` do not stick. */
   ignoreWrites<T>(fn: () => Promise<T>): Promise<T> {
     return this.#within({ ignoreWrites: true }, fn);
+  }
+
+  /** Sticks later sessions of all these keys to what the primary has now, with one question to it. */
+  async stick(keys: readonly StickKey[]): Promise<void> {
+    const names = stickingKeys(keys);
+    await this.#track(() => this.#sticking.stick(names));
+  }
+
+  /**
+   * Inside a session: a signed note of what its caller must see, for `session({ token })` anywhere; undefined where there is
+   * nothing to see. Errors: `failed_precondition` outside of a session, or without `sticking.secret`.
+   */
+  async positionToken(): Promise<string | undefined> {
+    const { session } = this.#frames.current;
+    const { token } = session.binding;
+    if (!token) throw new CodedError("failed_precondition", "a position token needs a session, and sticking.secret to sign it");
+    await this.#sticking.publish(session);
+    return token.token;
+  }
+
+  /** For units of work that span several load balancers: what the caller's tokens say; undefined without `sticking.secret`. */
+  openToken(given: SessionOptions["token"]): TokenStickingStore | undefined {
+    if (given instanceof TokenStickingStore) return given;
+    if (!this.#tokens) return undefined;
+    return new TokenStickingStore(given === undefined ? [] : typeof given === "string" ? [given] : given, { tokens: this.#tokens });
+  }
+
+  /** What a job that is put into a queue now must see when it runs: `{}` where there are no replicas. */
+  async capture(): Promise<JobPositions> {
+    const { snapshot } = this.#hosts;
+    if (snapshot.replicas.length === 0) return {};
+    const { session, reads } = this.#frames.current;
+    const pinned = session.performedWrite || session.stuck || reads === "primary" ? undefined : session.pinned;
+    const seen = pinned?.role === "replica" ? await this.#sticking.reachedBy(pinned) : undefined;
+    return { [this.name]: seen ? captured(seen, "replica") : captured(await this.#sticking.written(), "primary") };
+  }
+
+  /** Where a job's reads may go, after a short wait for replicas; hand it to `session({ job })`. `positions` is what `capture` gave. */
+  async checkJob(positions: unknown, options: JobOptions = {}): Promise<JobCheck> {
+    using linked = linkSignals(options.signal ?? neverAborted, this.#destroyed.signal);
+    return await checkJob(positions, options, [this], { clock: this.#clock, signal: linked.signal });
+  }
+
+  /** Whether reads need not go to the primary to see `position`. */
+  async hasReached(position: Position): Promise<boolean> {
+    return this.#hosts.snapshot.replicas.length === 0 || (await this.#sticking.isReachedSomewhere([position]));
   }
 
   /** Refuses new work, waits for what runs, closes every connection. */
@@ -158,11 +222,11 @@ export class LoadBalancer implements AsyncDisposable {
   async #transact<T>(frame: Frame, options: ReadOnlyKnown, fn: (tx: TransactionHandle) => Promise<T>, signal: AbortSignal): Promise<T> {
     const transaction = new Transaction({
       analyse: (text) => this.#classifier.analyse(text),
-      start: (first, text, begin, signal) => this.#startTransaction(frame, options, first, text, begin, signal),
+      start: (first, text, begin, signal) => this.#router.transaction(frame, options, first, text, begin, signal),
     });
     try {
       const value = await this.#frames.run({ ...frame, transaction }, () => fn(handle(transaction, signal)));
-      await transaction.commit(signal).finally(() => (transaction.mayHaveWritten ? this.#wrote(frame) : undefined));
+      await transaction.commit(signal).finally(() => (transaction.mayHaveWritten ? this.#router.wrote(frame) : undefined));
       return value;
     } catch (error) {
       await transaction.rollback();
@@ -175,94 +239,7 @@ export class LoadBalancer implements AsyncDisposable {
   #within<T>(change: Partial<Frame>, fn: () => Promise<T>): Promise<T> {
     return this.#frames.run({ ...this.#frames.current, ...change }, fn);
   }
-
-  async #route<R>(
-    frame: Frame,
-    text: string,
-    values: Values,
-    options: QueryOptions,
-    signal: AbortSignal,
-  ): Promise<["primary" | "replica", QueryResult<R>]> {
-    const analysis = this.#classifier.analyse(text);
-    if (analysis.kind === "transaction") {
-      throw new CodedError("invalid_argument", "transaction control belongs to transaction()", { reasons: analysis.reasons });
-    }
-    let answeredBy: Host | undefined;
-    const attempt = async (host: Host) => {
-      answeredBy = host;
-      return await host.query<R>(text, values, { discard: analysis.leavesState }, signal);
-    };
-    const result =
-      readsOnly(analysis, options) || (analysis.kind === "ambiguous" && Frames.ambiguousToReplica(frame))
-        ? await this.#read(frame, analysis, text, attempt, signal)
-        : await this.#write(frame, analysis, attempt, signal);
-    return [answeredBy?.role ?? "primary", result];
-  }
-
-  async #read<T>(frame: Frame, analysis: Analysis, text: string, attempt: (host: Host) => Promise<T>, signal: AbortSignal): Promise<T> {
-    const route = Frames.readRoute(frame);
-    if (!route.replica) return await this.#executor.readPrimary(attempt, route.reason === "sticky" ? "sticky" : "block", signal);
-    // A replica takes one statement at a time, and the server does not parse several with parameters.
-    if (analysis.statementCount > 1) return await this.#executor.readPrimary(attempt, "ambiguous", signal);
-    let refused = false;
-    const onMisroute = () => {
-      this.#classifier.learnWrite(text);
-      if (frame.onWrite === "throw") throw writeRefused(analysis.reasons);
-      refused = true;
-      if (!frame.ignoreWrites) frame.session.stuck = true;
-      frame.session.performedWrite = true;
-    };
-    const value = await this.#executor.read(frame.session, attempt, onMisroute, signal);
-    if (refused) await this.#wrote(frame);
-    return value;
-  }
-
-  async #write<T>(frame: Frame, analysis: Analysis, attempt: (host: Host) => Promise<T>, signal: AbortSignal): Promise<T> {
-    if (analysis.kind === "empty") return await this.#executor.readPrimary(attempt, "ambiguous", signal);
-    if (frame.onWrite === "throw" && analysis.kind === "write") throw writeRefused(analysis.reasons);
-    // Before it runs: a read that starts meanwhile must not be older than what this call may return.
-    this.#mark(frame);
-    return await this.#executor.write(attempt, analysis.kind, signal).finally(() => this.#wrote(frame));
-  }
-
-  #mark(frame: Frame): void {
-    frame.session.performedWrite = true;
-    if (!frame.ignoreWrites) frame.session.stuck = true;
-  }
-
-  async #wrote(frame: Frame): Promise<void> {
-    this.#mark(frame);
-    if (!frame.ignoreWrites && frame.session.keys.length > 0) await this.#sticking.stick(frame.session.keys);
-  }
-
-  async #startTransaction<T>(
-    frame: Frame,
-    options: ReadOnlyKnown,
-    first: Analysis,
-    text: string,
-    begin: (host: Host, plan: TransactionPlan) => Promise<T>,
-    signal: AbortSignal,
-  ): Promise<T> {
-    const { isolationLevel } = options;
-    const route = Frames.readRoute(frame);
-    const tentative = Frames.ambiguousToReplica(frame) && (first.kind === "read" || first.kind === "ambiguous");
-    const standbyCan = isolationLevel !== "serializable" && first.statementCount <= 1;
-    const onReplica = (host: Host) => begin(host, { readOnly: options.readOnly || host.role === "replica", isolationLevel });
-    if (route.replica && standbyCan && (options.readOnly || tentative)) {
-      const onMisroute = () => {
-        if (options.readOnly) throw writeRefused(first.reasons);
-        this.#classifier.learnWrite(text);
-      };
-      return await this.#executor.read(frame.session, onReplica, onMisroute, signal);
-    }
-    const onPrimary = (host: Host) => begin(host, { readOnly: options.readOnly, isolationLevel });
-    return options.readOnly
-      ? await this.#executor.readPrimary(onPrimary, route.reason === "sticky" ? "sticky" : "block", signal)
-      : await this.#executor.write(onPrimary, "transaction", signal);
-  }
 }
-
-type ReadOnlyKnown = TransactionOptions & { readonly readOnly: boolean };
 
 /** The surrounding transaction; code that outlives its function runs outside of it. */
 function openTransaction(frame: Frame): OpenTransaction | undefined {
@@ -278,26 +255,6 @@ function handle(transaction: OpenTransaction, signal: AbortSignal): TransactionH
   };
 }
 
-function readsOnly(analysis: Analysis, { hint }: QueryOptions): boolean {
-  if (hint === "read" && analysis.kind === "write") {
-    throw new CodedError("invalid_argument", 'a statement that writes has the hint "read"', { reasons: analysis.reasons });
-  }
-  return analysis.kind === "read" || (hint === "read" && analysis.kind === "ambiguous");
-}
-
 function closedError(): CodedError {
   return new CodedError("failed_precondition", "the load balancer is closed");
-}
-
-/** Makes a load balancer, whose servers have been asked who they are where they answer. One that is down shows in the calls that need it. Errors: `bad_config`. */
-export async function createLoadBalancer(
-  options: Partial<LoadBalancerOptions> & Pick<LoadBalancerOptions, "primary">,
-  deps: Partial<LoadBalancerDeps> = {},
-): Promise<LoadBalancer> {
-  const balancer = new LoadBalancer(
-    { ...defaultLoadBalancerOptions, ...options },
-    { clock: systemClock, random: systemRandom, logger: silentLogger, metrics: noMetrics, ...deps },
-  );
-  await balancer.ready;
-  return balancer;
 }

@@ -4,11 +4,17 @@ import { type ClassifierOptions, defaultClassifierOptions } from "./classify.ts"
 import { defaultExecutorOptions, type ExecutorOptions } from "./executor.ts";
 import { defaultHostOptions, type HostOptions, type QueryResult } from "./hosts/host.ts";
 import { defaultHostMonitorOptions, type HostMonitorOptions } from "./hosts/host-monitor.ts";
-import { defaultMemoryStickingOptions, type StickKey } from "./sticking.ts";
+import type { JobCheck } from "./jobs/job-positions.ts";
+import { defaultStickingOptions, type StickingOptions } from "./sticking/sticking.ts";
+import type { StickKey } from "./sticking/sticking-key.ts";
+import type { StickingStore } from "./sticking/sticking-store.ts";
+import type { TokenStickingStore } from "./sticking/token-sticking-store.ts";
 import type { IsolationLevel } from "./transaction.ts";
 
 /** How a load balancer is set up; only `primary` must be given. */
 export interface LoadBalancerOptions extends HostOptions, HostMonitorOptions, ExecutorOptions, ClassifierOptions {
+  /** Tells several databases apart in sticking keys, tokens and jobs. Default "main". */
+  readonly name: string;
   /**
    * `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, or several servers, `HOST:PORT,HOST:PORT`, of which the one that accepts writes is
    * found; `target_session_attrs` says what the others are for.
@@ -16,13 +22,26 @@ export interface LoadBalancerOptions extends HostOptions, HostMonitorOptions, Ex
   readonly primary: string;
   /** URLs, or bare `HOST` or `HOST:PORT`, which take the rest from the primary's URL. Default none: everything runs on the primary. */
   readonly replicas: readonly string[];
-  /** How keys named in `session({ stick })` are remembered. */
-  readonly sticking: { readonly expirationMs: number };
+  /** How later sessions see what was written for their keys. */
+  readonly sticking: SharedStickingOptions;
+}
+
+/** How sessions see what other sessions wrote. */
+export interface SharedStickingOptions extends StickingOptions {
+  /** What a session wrote is remembered for this long. A store that is given has its own. Default 30000 ms. */
+  readonly expirationMs: number;
+  /** Where it is remembered. Default: in this process. */
+  readonly store?: StickingStore;
+  /** Signs the tokens that callers carry; the same in every process that takes them, at least 16 bytes. Default none: no tokens. */
+  readonly secret?: string | Uint8Array;
+  /** What tokens are for, so that another system with the same secret does not take them. Default "". */
+  readonly audience: string;
 }
 
 export const defaultLoadBalancerOptions: Omit<LoadBalancerOptions, "primary"> = {
+  name: "main",
   replicas: [],
-  sticking: { expirationMs: defaultMemoryStickingOptions.expirationMs },
+  sticking: { ...defaultStickingOptions, expirationMs: 30_000, audience: "" },
   ...defaultHostOptions,
   ...defaultHostMonitorOptions,
   ...defaultExecutorOptions,
@@ -42,6 +61,8 @@ export interface QueryOptions {
   readonly signal?: AbortSignal;
   /** Says that a statement the classifier cannot judge only reads. Refused for a statement that certainly writes. */
   readonly hint?: "read";
+  /** Doing it twice does no harm: a write whose connection is lost is tried again. Default false. */
+  readonly idempotent?: boolean;
 }
 
 /** One transaction's options. */
@@ -64,6 +85,10 @@ export interface TransactionHandle {
 
 /** A session's options. */
 export interface SessionOptions {
-  /** A write sticks later sessions with one of these keys to the primary too, for a while. */
+  /** Later sessions with one of these keys see what this one wrote, for a while: on replicas that have it, or on the primary. */
   readonly stick?: readonly StickKey[];
+  /** What `positionToken` gave to the caller; several where it had several calls in flight. Whatever is not valid counts for nothing. */
+  readonly token?: string | readonly string[] | TokenStickingStore;
+  /** What `checkJob` found out: the session reads where the job may. */
+  readonly job?: JobCheck;
 }

@@ -1,5 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Host, QueryResult, Values } from "./hosts/host.ts";
+import type { Position } from "./position/position.ts";
+import type { TokenStickingStore } from "./sticking/token-sticking-store.ts";
 
 /** The transaction that code runs in. */
 export interface OpenTransaction {
@@ -10,21 +12,42 @@ export interface OpenTransaction {
   nested<T>(fn: () => Promise<T>, options: { readOnly: boolean }, signal: AbortSignal): Promise<T>;
 }
 
-/** What a unit of work (a request, a job) has done so far. Lives as long as the outermost `session` or block call. */
-export class Session {
-  /** Keys of the sticking store; "" namespaces never occur. */
+/** What a unit of work (a request, a job) is bound to from its start. */
+export interface SessionBinding {
+  /** Keys of the sticking store. */
   readonly keys: readonly string[];
+  /** What the caller carries, where it may carry anything. */
+  readonly token: TokenStickingStore | undefined;
+  /** What it must see, beside what the keys and the token say. */
+  readonly required: readonly Position[];
+}
+
+/** What a unit of work has done so far. Lives as long as the outermost `session` or block call. */
+export class Session {
+  readonly binding: SessionBinding;
   /** Reads go to the primary from here on. */
   stuck: boolean;
   performedWrite = false;
-  /** The replica that serves this session's reads, so that they never go back in time. */
+  /** It has written what later sessions of its keys must see, and they do not know yet. */
+  unpublished = false;
+  /** Its function has returned; what still comes is published at once. */
+  ended = false;
+  /** The server that answered its reads, so that they never go back in time. */
   pinned: Host | undefined;
+  /** Replicas that serve its reads have reached all of these. Known once `prepared` is settled. */
+  required: readonly Position[];
+  prepared: Promise<void> | undefined;
+  /** Replicas that were asked and had reached what is required. */
+  readonly caughtUp = new Set<Host>();
 
-  constructor(keys: readonly string[] = [], stuck = false) {
-    this.keys = keys;
+  constructor(binding: SessionBinding = unbound, stuck = false) {
+    this.binding = binding;
+    this.required = binding.required;
     this.stuck = stuck;
   }
 }
+
+const unbound: SessionBinding = { keys: [], token: undefined, required: [] };
 
 /** Where code runs: its session and the blocks around it. Immutable, so that leaving a block restores what was before. */
 export interface Frame {
@@ -66,5 +89,10 @@ export class Frames {
   static ambiguousToReplica(frame: Frame): boolean {
     const { session } = frame;
     return frame.ambiguousToReplicas && frame.reads !== "primary" && !session.stuck && !session.performedWrite;
+  }
+
+  /** Whether reads on replicas must not be older than the session's keys and earlier reads ask for. */
+  static followsWrites(frame: Frame): boolean {
+    return frame.reads === "default";
   }
 }

@@ -1,7 +1,7 @@
 import { CodedError, Mutex, neverAborted } from "../base/index.ts";
 import type { Analysis } from "./analyse.ts";
 import { errorClass, poisonsConnection } from "./hosts/error-class.ts";
-import type { Host, Lease, QueryResult, Values } from "./hosts/host.ts";
+import { type Host, type Lease, NotConnectedError, type QueryResult, type Values } from "./hosts/host.ts";
 import type { OpenTransaction } from "./session.ts";
 
 export type IsolationLevel = "read committed" | "repeatable read" | "serializable";
@@ -143,13 +143,12 @@ export class Transaction implements OpenTransaction {
       const lease = await host.acquire(signal);
       try {
         this.#givenUp = false;
-        await this.#send(lease, beginText(plan), undefined, signal);
-        this.#readOnly = plan.readOnly;
+        await this.#begin(lease, host, plan, signal);
         const result = await this.#statement<R>(lease, analysis, text, values, signal);
         this.#keep(lease, host);
         return result;
       } catch (error) {
-        const kind = errorClass(error);
+        const kind = error instanceof NotConnectedError ? error.reason : errorClass(error);
         if (kind !== "statement" && kind !== "slow") {
           lease.discard();
           lease[Symbol.dispose]();
@@ -164,6 +163,16 @@ export class Transaction implements OpenTransaction {
     const result = await this.#deps.start(analysis, text, begin, signal);
     if (failure) throw failure.error;
     return result as QueryResult<R>;
+  }
+
+  async #begin(lease: Lease, host: Host, plan: TransactionPlan, signal: AbortSignal): Promise<void> {
+    this.#readOnly = plan.readOnly;
+    try {
+      await this.#send(lease, beginText(plan), undefined, signal);
+    } catch (error) {
+      // Whatever became of the BEGIN, nothing has happened yet.
+      throw errorClass(error) === "lost" && !signal.aborted ? new NotConnectedError(host.name, "connect_failed", error) : error;
+    }
   }
 
   #keep(lease: Lease, host: Host): void {

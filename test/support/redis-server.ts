@@ -18,10 +18,12 @@ export interface RedisServer extends AsyncDisposable {
   freeze(frozen: boolean): void;
 }
 
+const program = "redis-server";
+
 /** Why no server can be started on this machine; undefined where one can. */
 export function redisMissing(): string | undefined {
   const dirs = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/bin"];
-  return dirs.some((dir) => existsSync(join(dir, "redis-server"))) ? undefined : "redis-server is not installed";
+  return dirs.some((dir) => existsSync(join(dir, program))) ? undefined : `${program} is not installed`;
 }
 
 /** Starts a server on a free port. */
@@ -32,7 +34,7 @@ export async function startRedis(): Promise<RedisServer> {
   const killed = () => void child?.kill("SIGKILL");
   process.once("exit", killed);
   const start = async () => {
-    const started = spawn("redis-server", ["--port", `${port}`, "--bind", "127.0.0.1", "--save", "", "--dir", dir.path], {
+    const started = spawn(program, ["--port", `${port}`, "--bind", "127.0.0.1", "--save", "", "--dir", dir.path], {
       stdio: ["ignore", "pipe", "ignore"],
     });
     child = started;

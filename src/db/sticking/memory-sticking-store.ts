@@ -11,7 +11,7 @@ export interface MemoryStickingOptions {
   readonly maxKeys: number;
 }
 
-export const defaultMemoryStickingOptions: MemoryStickingOptions = { expirationMs: 30_000, maxKeys: 100_000 };
+const defaultMemoryStickingOptions: MemoryStickingOptions = { expirationMs: 30_000, maxKeys: 100_000 };
 
 /** Sticking within this process. */
 export class MemoryStickingStore implements StickingStore {

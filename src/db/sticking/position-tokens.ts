@@ -12,7 +12,7 @@ export interface PositionTokenOptions {
   readonly expirationMs: number;
 }
 
-export const defaultPositionTokenOptions: Omit<PositionTokenOptions, "secret"> = { audience: "", expirationMs: 30_000 };
+const defaultPositionTokenOptions: Omit<PositionTokenOptions, "secret"> = { audience: "", expirationMs: 30_000 };
 
 /** A position and when it was noted, in ms since 1970. */
 export interface NotedPosition {

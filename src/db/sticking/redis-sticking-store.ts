@@ -18,7 +18,7 @@ export interface RedisStickingOptions {
   readonly prefix: string;
 }
 
-export const defaultRedisStickingOptions: RedisStickingOptions = {
+const defaultRedisStickingOptions: RedisStickingOptions = {
   expirationMs: 30_000,
   prefix: "database-load-balancing/write-location/",
 };

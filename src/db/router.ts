@@ -1,0 +1,165 @@
+import { CodedError } from "../base/index.ts";
+import type { Analysis } from "./analyse.ts";
+import type { Classifier } from "./classify.ts";
+import type { Executor } from "./executor.ts";
+import type { Host, QueryResult, Values } from "./hosts/host.ts";
+import type { QueryOptions, TransactionOptions } from "./options.ts";
+import { type Frame, Frames } from "./session.ts";
+import type { Sticking } from "./sticking/sticking.ts";
+import { type TransactionPlan, writeRefused } from "./transaction.ts";
+
+/** What the router works with. */
+export interface RouterDeps {
+  readonly classifier: Classifier;
+  readonly executor: Executor;
+  readonly sticking: Sticking;
+}
+
+/** A transaction's options once it is known whether it only reads. */
+export type ReadOnlyKnown = TransactionOptions & { readonly readOnly: boolean };
+
+/** Decides where a statement or a transaction runs, and keeps the session's record of what it did. */
+export class Router {
+  readonly #deps: RouterDeps;
+
+  constructor(deps: RouterDeps) {
+    this.#deps = deps;
+  }
+
+  /** Runs one statement outside of a transaction; also says which role answered. */
+  async statement<R>(
+    frame: Frame,
+    text: string,
+    values: Values,
+    options: QueryOptions,
+    signal: AbortSignal,
+  ): Promise<["primary" | "replica", QueryResult<R>]> {
+    const analysis = this.#deps.classifier.analyse(text);
+    if (analysis.kind === "transaction") {
+      throw new CodedError("invalid_argument", "transaction control belongs to transaction()", { reasons: analysis.reasons });
+    }
+    let answeredBy: Host | undefined;
+    const attempt = async (host: Host) => {
+      answeredBy = host;
+      return await host.query<R>(text, values, { discard: analysis.leavesState }, signal);
+    };
+    const reads = readsOnly(analysis, options);
+    if (reads || analysis.kind === "ambiguous") await this.#prepare(frame);
+    const result =
+      reads || (analysis.kind === "ambiguous" && Frames.ambiguousToReplica(frame))
+        ? await this.#read(frame, analysis, text, reads, attempt, signal)
+        : await this.#write(frame, analysis, options, attempt, signal);
+    return [answeredBy?.role ?? "primary", result];
+  }
+
+  /** Runs `begin` on a server that suits a transaction whose first statement is `first`. */
+  async transaction<T>(
+    frame: Frame,
+    options: ReadOnlyKnown,
+    first: Analysis,
+    text: string,
+    begin: (host: Host, plan: TransactionPlan) => Promise<T>,
+    signal: AbortSignal,
+  ): Promise<T> {
+    const { executor, classifier } = this.#deps;
+    const { isolationLevel, readOnly } = options;
+    const { session } = frame;
+    if (readOnly || frame.ambiguousToReplicas) await this.#prepare(frame);
+    const route = Frames.readRoute(frame);
+    const tentative = Frames.ambiguousToReplica(frame) && (first.kind === "read" || first.kind === "ambiguous");
+    const standbyCan = isolationLevel !== "serializable" && first.statementCount <= 1;
+    // A transaction that loses its connection is undone, so that its start may be repeated.
+    const repeatable = true;
+    if (route.replica && standbyCan && (readOnly || tentative)) {
+      const onMisroute = () => {
+        if (readOnly) throw writeRefused(first.reasons);
+        classifier.learnWrite(text);
+      };
+      const onReplica = (host: Host) => begin(host, { readOnly: readOnly || host.role === "replica", isolationLevel });
+      return await executor.read({ session, followsWrites: Frames.followsWrites(frame), repeatable, onMisroute }, onReplica, signal);
+    }
+    const onPrimary = (host: Host) => begin(host, { readOnly, isolationLevel });
+    if (readOnly) {
+      return await executor.readPrimary({ session, repeatable }, onPrimary, route.reason === "sticky" ? "sticky" : "block", signal);
+    }
+    const plan = { kind: "transaction", idempotent: false, refusedWhole: true, undoneWhenLost: true };
+    return await executor.write(plan, onPrimary, signal);
+  }
+
+  /** Notes that something may have been written; what the session's keys must see is published when it ends. */
+  async wrote(frame: Frame): Promise<void> {
+    const { session } = frame;
+    mark(frame);
+    if (frame.ignoreWrites) return;
+    session.unpublished = true;
+    if (session.ended) await this.#deps.sticking.publish(session);
+  }
+
+  async #read<T>(
+    frame: Frame,
+    analysis: Analysis,
+    text: string,
+    repeatable: boolean,
+    attempt: (host: Host) => Promise<T>,
+    signal: AbortSignal,
+  ): Promise<T> {
+    const { executor, classifier } = this.#deps;
+    const { session } = frame;
+    const route = Frames.readRoute(frame);
+    // A replica takes one statement at a time, and the server does not parse several with parameters.
+    if (!route.replica || analysis.statementCount > 1) {
+      const reason = route.replica ? "ambiguous" : route.reason === "sticky" ? "sticky" : "block";
+      return await executor.readPrimary({ session, repeatable }, attempt, reason, signal);
+    }
+    let refused = false;
+    const onMisroute = () => {
+      classifier.learnWrite(text);
+      if (frame.onWrite === "throw") throw writeRefused(analysis.reasons);
+      refused = true;
+      mark(frame);
+    };
+    const plan = { session, followsWrites: Frames.followsWrites(frame), repeatable, onMisroute };
+    try {
+      return await executor.read(plan, attempt, signal);
+    } finally {
+      if (refused) await this.wrote(frame);
+    }
+  }
+
+  async #write<T>(
+    frame: Frame,
+    analysis: Analysis,
+    options: QueryOptions,
+    attempt: (host: Host) => Promise<T>,
+    signal: AbortSignal,
+  ): Promise<T> {
+    const { executor } = this.#deps;
+    if (analysis.kind === "empty") {
+      return await executor.readPrimary({ session: frame.session, repeatable: true }, attempt, "ambiguous", signal);
+    }
+    if (frame.onWrite === "throw" && analysis.kind === "write") throw writeRefused(analysis.reasons);
+    // Before it runs: a read that starts meanwhile must not be older than what this call may return.
+    mark(frame);
+    const idempotent = options.idempotent === true;
+    // A procedure may have committed a part before the server refused the rest.
+    const refusedWhole = idempotent || analysis.kind !== "ambiguous";
+    const plan = { kind: analysis.kind, idempotent, refusedWhole, undoneWhenLost: false };
+    return await executor.write(plan, attempt, signal).finally(() => this.wrote(frame));
+  }
+
+  async #prepare(frame: Frame): Promise<void> {
+    if (Frames.followsWrites(frame)) await this.#deps.sticking.prepare(frame.session);
+  }
+}
+
+function mark(frame: Frame): void {
+  frame.session.performedWrite = true;
+  if (!frame.ignoreWrites) frame.session.stuck = true;
+}
+
+function readsOnly(analysis: Analysis, { hint }: QueryOptions): boolean {
+  if (hint === "read" && analysis.kind === "write") {
+    throw new CodedError("invalid_argument", 'a statement that writes has the hint "read"', { reasons: analysis.reasons });
+  }
+  return analysis.kind === "read" || (hint === "read" && analysis.kind === "ambiguous");
+}
