@@ -1,4 +1,4 @@
-import { appendFile, cp, rm, writeFile } from "node:fs/promises";
+import { access, appendFile, cp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import pg from "pg";
@@ -14,12 +14,20 @@ export interface PostgresServer {
   start(): Promise<void>;
   /** Stops it as a crash would: nobody is told. */
   stop(): Promise<void>;
+  /** Stops it in order: its standbys receive everything first. */
+  shutDown(): Promise<void>;
+  /** Ends its recovery; resolves when it accepts writes. */
+  promote(): Promise<void>;
+  /** Makes a standby that runs, or a server that is stopped, follow another server. */
+  follow(other: PostgresServer): Promise<void>;
 }
 
 /** A primary and its streaming replicas on loopback. */
 export interface PostgresCluster extends AsyncDisposable {
   readonly primary: PostgresServer;
   readonly replicas: readonly PostgresServer[];
+  /** Empty servers of their own, each with another system identifier. */
+  readonly others: readonly PostgresServer[];
   /** Runs SQL on a server, outside of anything that is tested. */
   sql(server: PostgresServer, text: string): Promise<Record<string, unknown>[]>;
   /** Waits until every replica has replayed what the primary wrote so far. */
@@ -30,7 +38,7 @@ const settings = (port: number) => `
 port = ${port}
 listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
-wal_level = replica
+wal_level = logical
 max_wal_senders = 10
 max_replication_slots = 10
 hot_standby = on
@@ -45,7 +53,13 @@ wal_keep_size = 64MB
 `;
 
 /** Starts a cluster of servers made from the embedded binaries. */
-export async function startPostgresCluster({ replicas: count }: { replicas: number }): Promise<PostgresCluster> {
+export async function startPostgresCluster({
+  replicas: count,
+  others: otherCount = 0,
+}: {
+  replicas: number;
+  others?: number;
+}): Promise<PostgresCluster> {
   const dir = await tempDir();
   const runner = await createRunner(await locateBinaries(), dir.path, "auto");
   const started: PostgresServer[] = [];
@@ -64,9 +78,21 @@ export async function startPostgresCluster({ replicas: count }: { replicas: numb
       if (server === primary)
         for (let i = 0; i < count; i++) await sql(primary, `SELECT pg_create_physical_replication_slot('s${i}', true)`);
     }
+    const others: PostgresServer[] = [];
+    for (let i = 0; i < otherCount; i++) {
+      const otherDir = join(dir.path, `other-${i}`);
+      await initialize(runner, otherDir);
+      const otherPort = await freePort();
+      await appendFile(join(otherDir, "postgresql.conf"), settings(otherPort));
+      const other = serverIn(runner, otherDir, otherPort);
+      others.push(other);
+      started.push(other);
+      await other.start();
+    }
     return {
       primary,
       replicas,
+      others,
       sql,
       caughtUp: () => caughtUp(primary, replicas),
       [Symbol.asyncDispose]: async () => {
@@ -104,18 +130,42 @@ primary_slot_name = 's${index}'
 }
 
 function serverIn(runner: Runner, dir: string, port: number): PostgresServer {
-  return {
+  const control = async (what: string, ...args: string[]) => {
+    const result = await runner.run("pg_ctl", ["-D", dir, "-w", "-t", "60", ...args]);
+    if (result.code !== 0) throw new Error(`${what} failed: ${result.output}`);
+  };
+  const server: PostgresServer = {
     port,
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
     start: async () => {
       await rm(join(dir, "postmaster.pid"), { force: true });
-      const result = await runner.run("pg_ctl", ["-D", dir, "-w", "-t", "60", "-l", join(dir, "server.log"), "start"]);
-      if (result.code !== 0) throw new Error(`start failed: ${result.output}`);
+      await control("start", "-l", join(dir, "server.log"), "start");
     },
     stop: async () => {
       await runner.run("pg_ctl", ["-D", dir, "-m", "immediate", "-w", "-t", "30", "stop"]);
     },
+    shutDown: () => control("stop", "-m", "fast", "stop"),
+    promote: () => control("promote", "promote"),
+    follow: async (other) => {
+      const settings = { primary_conninfo: `host=127.0.0.1 port=${other.port} user=postgres`, primary_slot_name: "" };
+      if (await isRunning(dir)) {
+        for (const [name, value] of Object.entries(settings)) await sql(server, `ALTER SYSTEM SET ${name} = '${value}'`);
+        await sql(server, "SELECT pg_reload_conf()");
+        return;
+      }
+      const lines = Object.entries(settings).map(([name, value]) => `${name} = '${value}'\n`);
+      await appendFile(join(dir, "postgresql.auto.conf"), lines.join(""));
+      await writeFile(join(dir, "standby.signal"), "");
+    },
   };
+  return server;
+}
+
+function isRunning(dir: string): Promise<boolean> {
+  return access(join(dir, "postmaster.pid")).then(
+    () => true,
+    () => false,
+  );
 }
 
 async function sql(server: PostgresServer, text: string): Promise<Record<string, unknown>[]> {
