@@ -54,6 +54,15 @@ export class BroadcastQueue {
     replaced?.entry.onFinished?.();
   }
 
+  /** Takes back what waits about `key`: it is too old to be news. */
+  drop(key: string): void {
+    const waiting = this.#byKey.get(key);
+    if (!waiting) return;
+    waiting.tiers.remove(waiting.entry);
+    this.#forget(waiting.entry);
+    waiting.entry.onFinished?.();
+  }
+
   /** Queues a user message. */
   queueUser(message: Uint8Array): void {
     this.#add(this.#user, { id: this.#nextId++, key: "", message, onFinished: undefined, transmits: 0 });

@@ -71,6 +71,8 @@ export class StateRunner implements Disposable {
       case "unknown":
         return onUnknown({ host: bytesToIp(effect.address) ?? "", port: effect.port });
       case "forgotten":
+        // Told later, its end would strike the node's successor.
+        this.#deps.queue.drop(effect.record.name);
         return onForgotten(effect.record);
       case "dropped":
         return metrics.dropped.add(1, { reason: effect.reason });

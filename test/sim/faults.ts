@@ -20,6 +20,9 @@ const oneOf = <T>(world: World, values: readonly T[]): T => values[world.random.
 const traffics: readonly Traffic[] = ["all", "packets", "streams"];
 const returns: readonly Return[] = ["same", "same", "moved", "renamed"];
 
+/** The longest that a datagram takes in bad weather. */
+export const maxSpikeMs = 2000;
+
 /** Loss up to 30 %, doubles, delays that reorder, and stragglers. Bad weather everywhere, which excuses nothing. */
 const weather: Fault = async (world) => {
   const { cluster, random } = world;
@@ -28,7 +31,7 @@ const weather: Fault = async (world) => {
     duplication: random.float() * 0.2,
     maxDelayMs: 1 + random.float() * 80,
     spikes: random.float() * 0.02,
-    spikeMs: 2000,
+    spikeMs: maxSpikeMs,
   });
   await world.pause(60_000);
   Object.assign(cluster.network.faults, soundNetwork);

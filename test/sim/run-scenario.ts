@@ -1,6 +1,7 @@
 import { soundNetwork } from "../support/sim-network.ts";
 import { simRandom } from "../support/sim-random.ts";
 import { bounds } from "./bounds.ts";
+import { maxSpikeMs } from "./faults.ts";
 import { formCluster } from "./form-cluster.ts";
 import { type Scenario, scenarios } from "./scenarios.ts";
 import { SimCluster } from "./sim-cluster.ts";
@@ -77,6 +78,8 @@ async function runIn(cluster: SimCluster, run: ScenarioRun, hooks: RunHooks): Pr
     phases++;
     await world.endFaults();
     Object.assign(cluster.network.faults, soundNetwork);
+    // What was sent in bad weather is still on its way.
+    await cluster.run(maxSpikeMs);
     if (run.scenario === "calm") continue;
     convergedMs = Math.max(convergedMs, await converge(cluster));
     await stayConverged(cluster);

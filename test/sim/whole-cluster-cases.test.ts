@@ -127,3 +127,32 @@ test.each(["hears nobody", "is heard by nobody"])("a member that %s for 300 s is
     expect(falsely).toEqual([]);
   }),
 );
+
+// Found by: npm run sim -- --scenario mixed --seed 64 --nodes 3 --minutes 60
+test("what nobody was left to be told about a node is not told once the node is forgotten: it would strike its successor", () =>
+  withCluster(64, async (cluster) => {
+    const [n1, n2, n3] = (await cluster.startJoined(3)) as [SimNode, SimNode, SimNode];
+    await cluster.run(5000);
+    await cluster.crash(n2);
+    await cluster.runUntil("n2 is forgotten", () => n3.member.members().length === 2, 120_000);
+    await cluster.leave(n1);
+    await cluster.crash(n1);
+    expect(n3.readGauge("gitaly_cluster_gossip_queue_length")).toBe(1);
+    await cluster.runUntil("n1 is forgotten", () => n3.member.members().length === 1, 120_000);
+    expect(n3.readGauge("gitaly_cluster_gossip_queue_length")).toBe(0);
+  }));
+
+// Found by: npm run sim -- --scenario mixed --seed 6 --nodes 30 --minutes 20
+test("a node that came back so quickly that a member noticed nothing shows its new metadata there too", () =>
+  withCluster(6, async (cluster) => {
+    const [n1, n2, n3] = (await cluster.startJoined(3)) as [SimNode, SimNode, SimNode];
+    await cluster.run(5000);
+    await cluster.crash(n1);
+    // n2 hears nothing of what the others tell each other about the new process.
+    cluster.network.cut(n2.host, n3.host);
+    cluster.network.cut(n2.host, n1.host);
+    const again = await cluster.start(1, { meta: Uint8Array.of(7) });
+    await cluster.join(again, n3);
+    cluster.network.heal();
+    await cluster.runUntil("all see the new metadata", () => cluster.isConverged(), 90_000);
+  }));

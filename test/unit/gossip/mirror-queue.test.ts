@@ -32,6 +32,16 @@ test.each([
   expect(text(queue.take(12, ten))).toEqual([expected]);
 });
 
+test("what waits about a node can be taken back, and nothing else goes with it", () => {
+  const queue = queueOf(1, ["test", "t1"], ["foo", "f1"]);
+  queue.drop("test");
+  queue.drop("unknown");
+  expect(text(queue.take(100, ten))).toEqual(["f1"]);
+  expect(queue.size).toBe(1);
+  queue.queueSystem("test", Buffer.from("t2"));
+  expect(text(queue.take(100, ten)).sort()).toEqual(["f1", "t2"]);
+});
+
 // TestTransmitLimited_Queue, TestMemberlistBroadcast_Invalidates
 test("a message replaces the one about the same node and no other, and is the newest then", () => {
   const queue = queueOf(1, ["test", "t1"], ["foo", "f1"], ["bar", "b1"]);
