@@ -76,6 +76,16 @@ export function errorClass(error: unknown): ErrorClass {
   return /^08/.test(code) ? "lost" : "statement";
 }
 
+/** Whether a transaction failed only because of another one, so that it may succeed as a whole when it is run again. */
+export function isSerializationFailure(error: unknown): boolean {
+  return errorClass(error) === "conflict";
+}
+
+/** Whether the client gave up on a server that said nothing. */
+export function isClientTimeout(error: unknown): boolean {
+  return errorClass(error) === "slow" && errnoOf(error as Error) === undefined;
+}
+
 /** Whether the connection that gave this error may serve nobody else. */
 export function poisonsConnection(error: unknown): boolean {
   const kind = errorClass(error);

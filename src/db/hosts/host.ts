@@ -2,8 +2,9 @@ import pg from "pg";
 import { abortable, type Clock, CodedError } from "../../base/index.ts";
 import type { Logger } from "../../observability/index.ts";
 import type { Position } from "../position/position.ts";
+import { requestCancel } from "./cancel-request.ts";
 import type { ServerAddress } from "./connection-url.ts";
-import { type ErrorClass, errorClass, poisonsConnection } from "./error-class.ts";
+import { type ErrorClass, errorClass, isClientTimeout, poisonsConnection } from "./error-class.ts";
 import { LatencyWindow } from "./latency-window.ts";
 import { type AnnouncedRole, RoleClient } from "./role-client.ts";
 import { type FactsRow, factsOf, factsSql, reachedPosition, type ServerFacts, writtenPosition } from "./server-facts.ts";
@@ -96,6 +97,7 @@ export class Host {
   readonly #options: HostOptions;
   readonly #deps: HostDeps;
   readonly #out = new Set<pg.PoolClient>();
+  readonly #cancels = new Set<Promise<void>>();
   #outstanding = 0;
   #doubted = false;
 
@@ -173,6 +175,7 @@ export class Host {
   /** Waits for running work, then closes every connection. */
   async close(): Promise<void> {
     if (!this.#pool.ending) await this.#pool.end();
+    await Promise.all(this.#cancels);
   }
 
   /** Closes what is idle at once and the rest when its user is done, or after `timeoutMs`. Resolves with whether it had to be forced. */
@@ -257,8 +260,9 @@ export class Host {
           this.latency.add(nowMs - startedMs, nowMs);
           return result as QueryResult<R>;
         } catch (error) {
-          // After an abort the server may still be at work on this connection.
           if (signal.aborted || poisonsConnection(error)) broken = true;
+          // The server would go on with what nobody waits for.
+          if (signal.aborted || isClientTimeout(error)) this.#cancel(client);
           // A primary that refuses writes was demoted; its name may lead to another server by now.
           if (this.role === "primary" && errorClass(error) === "misroute") {
             broken = true;
@@ -281,6 +285,12 @@ export class Host {
         client.release(broken || client.getTransactionStatus() !== "I");
       },
     };
+  }
+
+  #cancel(client: pg.PoolClient): void {
+    const { clock } = this.#deps;
+    const cancel = requestCancel(client, this.#options.connectTimeoutMs, clock).finally(() => this.#cancels.delete(cancel));
+    this.#cancels.add(cancel);
   }
 
   #statement(text: string, values: Values): pg.QueryConfig {
