@@ -1,7 +1,9 @@
-import { systemClock, systemRandom } from "../base/index.ts";
+import { startDeadline, systemClock, systemRandom } from "../base/index.ts";
 import { noMetrics, silentLogger } from "../observability/index.ts";
+import type { DiscoveryLoop } from "./discovery/discovery-loop.ts";
+import { prepareDiscovery } from "./discovery/start-discovery.ts";
 import { HostMonitor } from "./hosts/host-monitor.ts";
-import { listServers } from "./hosts/listed-server.ts";
+import { type ListedServer, listServers } from "./hosts/listed-server.ts";
 import { MonitorLog } from "./hosts/monitor-log.ts";
 import { LoadBalancer } from "./load-balancer.ts";
 import { defaultLoadBalancerOptions, type LoadBalancerDeps, type LoadBalancerOptions, type SharedStickingOptions } from "./options.ts";
@@ -10,8 +12,11 @@ import { defaultLoadBalancerOptions, type LoadBalancerDeps, type LoadBalancerOpt
 export type GivenLoadBalancerOptions = Partial<Omit<LoadBalancerOptions, "sticking" | "primary">> &
   Pick<LoadBalancerOptions, "primary"> & { readonly sticking?: Partial<SharedStickingOptions> };
 
+// What is found at start may be looked at for this long before the first use.
+const firstCheckMs = 1000;
+
 /**
- * Makes a load balancer. The servers have about a second to say what they are; a database that is down shows in the calls that
+ * Makes a load balancer. Discovery has two seconds to answer, the servers about one to say what they are; a database that is down shows in the calls that
  * need it. Errors: `bad_config`.
  */
 export async function createLoadBalancer(given: GivenLoadBalancerOptions, some: Partial<LoadBalancerDeps> = {}): Promise<LoadBalancer> {
@@ -21,7 +26,22 @@ export async function createLoadBalancer(given: GivenLoadBalancerOptions, some: 
     sticking: { ...defaultLoadBalancerOptions.sticking, ...given.sticking },
   };
   const deps: LoadBalancerDeps = { clock: systemClock, random: systemRandom, logger: silentLogger, metrics: noMetrics, ...some };
-  const monitor = new HostMonitor(listServers(options.primary, options.replicas), options, { ...deps, log: new MonitorLog(deps) });
-  await monitor.ready;
-  return new LoadBalancer(options, { ...deps, monitor });
+  const servers = listServers(options.primary, options.replicas);
+  const prepared = options.discovery && prepareDiscovery(options.discovery, portOf(servers[0]), deps);
+  let discovery: DiscoveryLoop | undefined;
+  const monitor = new HostMonitor(servers, options, { ...deps, log: new MonitorLog(deps), onTrouble: () => discovery?.refreshSoon() });
+  discovery = prepared?.start({
+    apply: (found, authority) => monitor.setFound(found, authority),
+    isUsable: (name) => monitor.hosts.snapshot.replicas.some((one) => one.usable && one.host.name === name),
+  });
+  await Promise.all([monitor.ready, discovery?.ready]);
+  if (discovery) {
+    using patience = startDeadline(deps.clock, firstCheckMs);
+    await monitor.hosts.allChecked(patience.signal).catch(() => {});
+  }
+  return new LoadBalancer(options, { ...deps, monitor, discovery });
+}
+
+function portOf(server: ListedServer | undefined): number {
+  return Number(server?.address.name.split(":").at(-1) ?? 5432);
 }

@@ -2,19 +2,7 @@ export type { StatementKind } from "./analyse.ts";
 export { type Classification, type ClassifierOptions, classify } from "./classify.ts";
 export { createLoadBalancer, type GivenLoadBalancerOptions } from "./create-load-balancer.ts";
 export { createLoadBalancers } from "./create-load-balancers.ts";
-export {
-  DiscoveryLoop,
-  type DiscoveryLoopDeps,
-  type DiscoveryLoopOptions,
-  defaultDiscoveryLoopOptions,
-} from "./discovery/discovery-loop.ts";
-export { DnsSource, type DnsSourceDeps, type DnsSourceOptions, defaultDnsSourceOptions } from "./discovery/dns/dns-source.ts";
-export {
-  defaultPgAutoFailoverSourceOptions,
-  PgAutoFailoverSource,
-  type PgAutoFailoverSourceDeps,
-  type PgAutoFailoverSourceOptions,
-} from "./discovery/pg-auto-failover-source.ts";
+export type { DiscoveryOptions } from "./discovery/discovery-options.ts";
 export type { DiscoveredServer, DiscoveryAnswer, DiscoverySource } from "./discovery/source.ts";
 export { StaticSource } from "./discovery/static-source.ts";
 export type { QueryResult } from "./hosts/host.ts";

@@ -1,7 +1,9 @@
-import { type Clock, CodedError, linkSignals, neverAborted, sharedAbortController } from "../base/index.ts";
+import { type Clock, CodedError, linkSignals, neverAborted, type Random, sharedAbortController } from "../base/index.ts";
 import { Classifier } from "./classify.ts";
 import { type DbMetrics, defineDbMetrics } from "./db-metrics.ts";
+import type { DiscoveryLoop } from "./discovery/discovery-loop.ts";
 import { Executor } from "./executor.ts";
+import { isSerializationFailure } from "./hosts/error-class.ts";
 import type { QueryResult } from "./hosts/host.ts";
 import type { HostList } from "./hosts/host-list.ts";
 import type { HostMonitor } from "./hosts/host-monitor.ts";
@@ -26,13 +28,18 @@ import { type StickKey, stickingKeys } from "./sticking/sticking-key.ts";
 import { TokenStickingStore } from "./sticking/token-sticking-store.ts";
 import { Transaction } from "./transaction.ts";
 
+const maxTransactionTries = 3;
+const transactionBackoffMs = 100;
+
 /** Sends reads to replicas, everything else to the primary, and keeps a session's reads behind its own writes. */
 export class LoadBalancer implements AsyncDisposable {
   /** Tells it apart from others in sticking keys, tokens and jobs. */
   readonly name: string;
   readonly #clock: Clock;
+  readonly #random: Random;
   readonly #hosts: HostList;
   readonly #monitor: HostMonitor;
+  readonly #discovery: DiscoveryLoop | undefined;
   readonly #classifier: Classifier;
   readonly #sticking: Sticking;
   readonly #tokens: PositionTokens | undefined;
@@ -43,14 +50,19 @@ export class LoadBalancer implements AsyncDisposable {
   readonly #running = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
 
-  constructor(options: LoadBalancerOptions, deps: LoadBalancerDeps & { readonly monitor: HostMonitor }) {
+  constructor(
+    options: LoadBalancerOptions,
+    deps: LoadBalancerDeps & { readonly monitor: HostMonitor; readonly discovery: DiscoveryLoop | undefined },
+  ) {
     const { clock, monitor } = deps;
     const { hosts } = monitor;
     const { secret, audience, expirationMs, store } = options.sticking;
     this.name = options.name;
     this.#clock = clock;
+    this.#random = deps.random;
     this.#hosts = hosts;
     this.#monitor = monitor;
+    this.#discovery = deps.discovery;
     this.#metrics = defineDbMetrics(deps.metrics, hosts);
     this.#classifier = new Classifier(options);
     this.#sticking = new Sticking(options.name, options.sticking, {
@@ -61,6 +73,11 @@ export class LoadBalancer implements AsyncDisposable {
     this.#tokens = secret === undefined ? undefined : new PositionTokens({ secret, audience, expirationMs }, { clock });
     const executor = new Executor(options, { ...deps, hosts, metrics: this.#metrics, sticking: this.#sticking });
     this.#router = new Router({ classifier: this.#classifier, executor, sticking: this.#sticking });
+  }
+
+  /** How old the list is that discovery gave; undefined without discovery. */
+  get discoveryAgeMs(): number | undefined {
+    return this.#discovery?.ageMs;
   }
 
   /** The servers as they are judged now. */
@@ -95,7 +112,17 @@ export class LoadBalancer implements AsyncDisposable {
     const options = { ...given, readOnly: given.readOnly === true || frame.onWrite === "throw" };
     const outer = openTransaction(frame);
     if (outer) return await outer.nested(() => fn(handle(outer, signal)), options, signal);
-    return await this.#track(() => this.#transact(frame, options, fn, signal));
+    return await this.#track(async () => {
+      for (let tries = 1; ; tries++) {
+        try {
+          return await this.#transact(frame, options, fn, signal);
+        } catch (error) {
+          if (!options.retryTransaction || tries >= maxTransactionTries || !isSerializationFailure(error)) throw error;
+        }
+        // Two that got in each other's way must not do it again in step.
+        await this.#clock.sleep(this.#random.float() * transactionBackoffMs * tries, signal);
+      }
+    });
   }
 
   /**
@@ -204,6 +231,7 @@ export class LoadBalancer implements AsyncDisposable {
 
   async #shutDown(): Promise<void> {
     while (this.#running.size > 0) await Promise.allSettled(this.#running);
+    await this.#discovery?.[Symbol.asyncDispose]();
     await this.#monitor[Symbol.asyncDispose]();
   }
 

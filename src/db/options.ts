@@ -1,6 +1,7 @@
 import type { Clock, Random } from "../base/index.ts";
 import type { Logger, Metrics } from "../observability/index.ts";
 import { type ClassifierOptions, defaultClassifierOptions } from "./classify.ts";
+import type { DiscoveryOptions } from "./discovery/discovery-options.ts";
 import { defaultExecutorOptions, type ExecutorOptions } from "./executor.ts";
 import { defaultHostOptions, type HostOptions, type QueryResult } from "./hosts/host.ts";
 import { defaultHostMonitorOptions, type HostMonitorOptions } from "./hosts/host-monitor.ts";
@@ -22,6 +23,8 @@ export interface LoadBalancerOptions extends HostOptions, HostMonitorOptions, Ex
   readonly primary: string;
   /** URLs, or bare `HOST` or `HOST:PORT`, which take the rest from the primary's URL. Default none: everything runs on the primary. */
   readonly replicas: readonly string[];
+  /** How more servers are found, beside those that are listed here. Default: not at all. */
+  readonly discovery?: DiscoveryOptions;
   /** How later sessions see what was written for their keys. */
   readonly sticking: SharedStickingOptions;
 }
@@ -71,6 +74,8 @@ export interface TransactionOptions {
   readonly readOnly?: boolean;
   /** Default: the server's. "serializable" runs on the primary, since standbys do not have it. */
   readonly isolationLevel?: IsolationLevel;
+  /** Its function may be run again as a whole, at most twice, when the server cancels it for another transaction's sake. Default false. */
+  readonly retryTransaction?: boolean;
   readonly signal?: AbortSignal;
 }
 

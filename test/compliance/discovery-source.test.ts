@@ -1,6 +1,7 @@
 import type { Answer } from "dns-packet";
 import { systemClock, systemRandom } from "../../src/base/index.ts";
-import { type DiscoveredServer, DnsSource, defaultDnsSourceOptions, StaticSource } from "../../src/db/index.ts";
+import { DnsSource, defaultDnsSourceOptions } from "../../src/db/discovery/dns/dns-source.ts";
+import { type DiscoveredServer, StaticSource } from "../../src/db/index.ts";
 import { type DnsReply, startDnsServer } from "../support/dns-server.ts";
 import { describeDiscoverySource, firstServers } from "./discovery-source.ts";
 

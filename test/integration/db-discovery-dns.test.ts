@@ -1,7 +1,7 @@
 import type { Answer } from "dns-packet";
 import { expect, test } from "vitest";
 import { neverAborted, startDeadline, systemClock, systemRandom } from "../../src/base/index.ts";
-import { DnsSource, type DnsSourceOptions, defaultDnsSourceOptions } from "../../src/db/index.ts";
+import { DnsSource, type DnsSourceOptions, defaultDnsSourceOptions } from "../../src/db/discovery/dns/dns-source.ts";
 import { type DnsReply, type DnsServer, startDnsServer } from "../support/dns-server.ts";
 import { failureOf } from "../support/failure-of.ts";
 

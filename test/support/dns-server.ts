@@ -15,7 +15,7 @@ export interface DnsReply {
 }
 
 /** What was asked, and how. */
-export interface DnsAsked {
+interface DnsAsked {
   readonly name: string;
   readonly type: string;
   readonly over: "udp" | "tcp";

@@ -252,7 +252,11 @@ export class DiscoveryLoop implements AsyncDisposable {
       logger.info("list of database servers changed", { event: "host_list_update", ...lengths, ...changes });
     }
     this.#applied = chosen;
-    this.#deps.apply(chosen);
+    try {
+      this.#deps.apply(chosen);
+    } catch (error) {
+      logger.error("the list of database servers cannot be used", { event: "host_list_update", error });
+    }
   }
 
   /** In the background, one at a time: what is slow here is only older there. */

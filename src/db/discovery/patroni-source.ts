@@ -104,7 +104,7 @@ const followers: ReadonlySet<unknown> = new Set(["replica", "sync_standby", "quo
 const serving: ReadonlySet<unknown> = new Set(["running", "streaming", "in archive recovery"]);
 
 /** The members that serve. Errors: `node_unavailable`, `protocol_error`. */
-export function serversOfCluster({ status, body }: HttpAnswer): DiscoveredServer[] {
+function serversOfCluster({ status, body }: HttpAnswer): DiscoveredServer[] {
   if (status !== 200) throw new CodedError("node_unavailable", "Patroni does not know its cluster", { status });
   let members: unknown;
   try {

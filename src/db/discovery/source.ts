@@ -45,7 +45,7 @@ export function tidyServers(servers: readonly DiscoveredServer[]): DiscoveredSer
   for (const server of servers) {
     if (!isServerHost(server.host) || !Number.isInteger(server.port) || server.port < 1 || server.port > 65_535) continue;
     const key = serverKey(server);
-    if (!byKey.has(key)) byKey.set(key, server);
+    if (!byKey.has(key)) byKey.set(key, { ...server, host: server.host.toLowerCase() });
   }
   return [...byKey.values()];
 }

@@ -47,6 +47,17 @@ export class HostList {
 
   /** Resolves with the primary, as soon as there is one that is not `except`; rejects with the signal's reason. */
   primaryOtherThan(except: Host | undefined, signal: AbortSignal): Promise<Host> {
+    const other = ({ primary }: HostSnapshot) => (primary && primary.host !== except ? primary.host : undefined);
+    return this.#when(other, signal);
+  }
+
+  /** Resolves as soon as every server that may serve reads has been checked once; rejects with the signal's reason. */
+  async allChecked(signal: AbortSignal): Promise<void> {
+    await this.#when(({ replicas }) => replicas.every(({ reason }) => reason !== "not_checked") || undefined, signal);
+  }
+
+  /** What `find` finds in a snapshot, as soon as it finds something. */
+  #when<T>(find: (snapshot: HostSnapshot) => T | undefined, signal: AbortSignal): Promise<T> {
     return new Promise((resolve, reject) => {
       const stop = () => {
         this.#waiters.delete(look);
@@ -57,10 +68,10 @@ export class HostList {
         reject(signal.reason);
       };
       const look = () => {
-        const host = this.#snapshot.primary?.host;
-        if (!host || host === except) return;
+        const found = find(this.#snapshot);
+        if (found === undefined) return;
         stop();
-        resolve(host);
+        resolve(found);
       };
       this.#waiters.add(look);
       signal.addEventListener("abort", onAbort, { once: true });

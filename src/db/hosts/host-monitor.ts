@@ -40,6 +40,8 @@ export interface HostMonitorDeps {
   readonly random: Random;
   readonly logger: Logger;
   readonly log: MonitorLog;
+  /** Told when a server cannot be reached: the list may be out of date. */
+  readonly onTrouble?: () => void;
 }
 
 // A storm of failures must not become a storm of checks.
@@ -91,6 +93,7 @@ export class HostMonitor implements AsyncDisposable {
       server.takeOut(reason);
       this.#publish();
     }
+    this.#deps.onTrouble?.();
     this.wake();
   }
 
@@ -118,9 +121,6 @@ export class HostMonitor implements AsyncDisposable {
     for (const server of removed) {
       this.#servers.delete(server.name);
       this.#later(server.probe[Symbol.asyncDispose]());
-    }
-    if (added > 0 || removed.length > 0) {
-      this.#deps.log.listUpdated(listed.size, listed.size - added + removed.length);
     }
     this.#decide();
     for (const server of removed) this.#letGo(server.dropHosts(new Set()));
@@ -196,7 +196,10 @@ export class HostMonitor implements AsyncDisposable {
     } catch (error) {
       const kind = errorClass(error);
       server.missed(kind === "statement" ? "slow" : kind);
-      if (!signal.aborted && server.misses === 1) this.#deps.log.missed(server.name, error);
+      if (!signal.aborted && server.misses === 1) {
+        this.#deps.log.missed(server.name, error);
+        this.#deps.onTrouble?.();
+      }
     } finally {
       server.asking = false;
     }

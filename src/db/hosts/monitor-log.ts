@@ -56,14 +56,6 @@ export class MonitorLog {
     for (const name of this.#usable.keys()) if (!names.has(name)) this.#usable.delete(name);
   }
 
-  listUpdated(servers: number, before: number): void {
-    this.#logger.info("list of database servers changed", {
-      event: "host_list_update",
-      hostListLength: servers,
-      oldHostListLength: before,
-    });
-  }
-
   disconnected(host: string, how: "gentle" | "forced", durationMs: number): void {
     this.#logger.info("connections to a former database server closed", { event: "host_list_disconnection", host, how, durationMs });
   }
