@@ -6,7 +6,7 @@ import { Awareness } from "./awareness.ts";
 import { BroadcastQueue, retransmitLimit } from "./broadcast-queue.ts";
 import type { ClaimedNode, ClusterGuard } from "./cluster-guard.ts";
 import type { Envelope } from "./codec/envelope.ts";
-import type { PacketMessage, Source } from "./codec/message.ts";
+import type { PacketMessage, PingMessage, Source } from "./codec/message.ts";
 import { encodePacketMessage } from "./codec/packet-message.ts";
 import { DirectMessages } from "./direct-messages.ts";
 import { EventHub } from "./event-hub.ts";
@@ -86,6 +86,7 @@ export class GossipMember implements Member {
   readonly #life = sharedAbortController();
   /** Probing, full exchanges and rejoining: what a member does that has not left. */
   #activity: { readonly stop: AbortController; readonly prober: Prober; readonly ended: Promise<unknown> };
+  #leaveSent: Promise<void> | undefined;
   #onLeaveSent: (() => void) | undefined;
   #closing: Promise<void> | undefined;
   #destroying: Promise<void> | undefined;
@@ -169,11 +170,7 @@ export class GossipMember implements Member {
 
   async join(addresses: readonly GossipAddress[], signal: AbortSignal): Promise<number> {
     this.#life.signal.throwIfAborted();
-    if (this.#state.leaving) {
-      await this.#stopActivity();
-      this.#runner.apply({ type: "rejoin" });
-      this.#activity = this.#startActivity();
-    }
+    await this.#return();
     for (const address of addresses) this.#rejoiner.addSeed(address);
     using linked = linkSignals(signal, this.#life.signal);
     return await this.#joiner.join(addresses, linked.signal);
@@ -197,20 +194,22 @@ export class GossipMember implements Member {
   }
 
   async leave(signal: AbortSignal): Promise<void> {
-    if (this.#state.leaving || this.#life.signal.aborted) return;
-    const hasPeers = this.#state.nodes.some(({ name, state }) => name !== this.name && state === "alive");
-    const sent = new Promise<void>((resolve) => {
-      this.#onLeaveSent = resolve;
-    });
-    this.#runner.apply({ type: "leave" });
+    if (this.#life.signal.aborted) return;
+    if (!this.#state.leaving) {
+      const hasPeers = this.#state.nodes.some(({ name, state }) => name !== this.name && state === "alive");
+      this.#leaveSent = new Promise((resolve) => {
+        this.#onLeaveSent = resolve;
+      });
+      this.#runner.apply({ type: "leave" });
+      if (!hasPeers || this.#state.nameLost) this.#onLeaveSent?.();
+    }
     await this.#stopActivity();
-    if (!hasPeers || this.#state.nameLost) return;
     const stopWaiting = sharedAbortController();
     using linked = linkSignals(signal, this.#life.signal, stopWaiting.signal);
     // Twice the rounds that the message needs: in a small cluster a round reaches fewer than it could.
     const rounds = 2 * Math.max(1, retransmitLimit(this.#tuning.retransmitMultiplier, this.#state.size));
     const waiting = this.#deps.clock.sleep(rounds * this.#tuning.gossipIntervalMs, linked.signal);
-    await Promise.race([sent, waiting.catch(() => {})]);
+    await Promise.race([this.#leaveSent, waiting.catch(() => {})]);
     stopWaiting.abort();
   }
 
@@ -254,6 +253,17 @@ export class GossipMember implements Member {
     await Promise.all([this.#stopActivity(), this.#deps.transport.close()]);
   }
 
+  /** Undoes a leave. */
+  async #return(): Promise<void> {
+    if (!this.#state.leaving) return;
+    await this.#stopActivity();
+    this.#life.signal.throwIfAborted();
+    // Another call may have waited as well.
+    if (!this.#state.leaving) return;
+    this.#runner.apply({ type: "rejoin" });
+    this.#activity = this.#startActivity();
+  }
+
   #createPushPull(options: PushPullOptions): PushPull {
     return new PushPull(options, {
       ...this.#deps,
@@ -275,6 +285,7 @@ export class GossipMember implements Member {
       nodes: () => this.#state.nodes,
       self: () => this.address,
       resolve: transport.resolve.bind(transport),
+      viewOf: async (to, signal) => (await this.#pushPull.preview(to, signal)).nodes,
       synchronize: (to, signal) => this.#pushPull.synchronize(to, true, signal),
       onAttempt: (to, error) => {
         const fields = { address: formatAddress(to), error };
@@ -325,7 +336,12 @@ export class GossipMember implements Member {
   #onPacket(bytes: Uint8Array, from: GossipAddress): void {
     if (this.#life.signal.aborted) return;
     if (!this.#deps.isAllowed(from.host)) this.#metrics.dropped.add(1, { reason: "network" });
-    else for (const message of this.#io.open(bytes, from)) this.#onMessage(message, from);
+    else {
+      const messages = this.#io.open(bytes, from);
+      // What comes with a ping of whoever was at this address before may be another cluster's.
+      const isMeant = messages[0]?.type !== "ping" || this.#isMeant(messages[0]);
+      for (const message of isMeant ? messages : messages.slice(0, 1)) this.#onMessage(message, from);
+    }
   }
 
   async #onStream(stream: GossipStream): Promise<void> {
@@ -337,8 +353,8 @@ export class GossipMember implements Member {
   #onMessage(message: PacketMessage, from: GossipAddress) {
     switch (message.type) {
       case "ping":
+        if (!this.#isMeant(message)) return this.#metrics.dropped.add(1, { reason: "wrong_node" });
         this.#onSource(message.source);
-        if (message.node !== "" && message.node !== this.name) return this.#metrics.dropped.add(1, { reason: "wrong_node" });
         return this.#io.send(replyAddress(message.source, from), [
           { type: "ack", seqNo: message.seqNo, payload: this.#hooks.ackPayload() },
         ]);
@@ -366,6 +382,10 @@ export class GossipMember implements Member {
   #onSource({ node, address, port }: Source): void {
     if (node === "" || node === this.name || address.length === 0 || port === 0) return;
     if (this.#state.node(node)?.state !== "alive") this.#runner.apply({ type: "heard", node, address, port });
+  }
+
+  #isMeant({ node }: PingMessage): boolean {
+    return node === "" || node === this.name;
   }
 
   #source(): Source {
