@@ -72,6 +72,8 @@ test("a server that is added or removed leaves the others' connections alone (ca
   await inUse(first);
   expect(await pidOf(monitor.hosts.snapshot.primary?.host)).toBe(before[0]);
   expect(monitor.hosts.snapshot.primary?.host).toBe(primary);
+  await until("what was let go is closed", () => closed().length >= 2);
+  expect(new Set(closed().map(({ how }) => how))).toEqual(new Set(["gentle"]));
 });
 
 test("what runs on a server that is removed may end, for a while (case 48)", async () => {
@@ -166,5 +168,40 @@ test("a logical replica whose log positions we may not see is left out", async (
   } finally {
     await plain[Symbol.asyncDispose]();
     await cluster.sql(other, "DROP SUBSCRIPTION q");
+  }
+});
+
+test("a replica much slower than the others is left out for a while, and comes back with a part of its share (R13)", async () => {
+  found(first, second);
+  await inUse(first);
+  await inUse(second);
+  const nowMs = systemClock.monotonic();
+  for (let i = 0; i < 100; i++) {
+    stateOf(first)?.host.latency.add(500, nowMs);
+    stateOf(second)?.host.latency.add(2, nowMs);
+  }
+  await until("the slow one is out", () => stateOf(first)?.usable === false);
+  expect(stateOf(first)).toMatchObject({ reason: "outlier", weight: 0.1 });
+  expect(stateOf(second)?.usable).toBe(true);
+});
+
+test("a replica that was promoted unnoticed is found out by the next statement on it, not by the next check (case 35)", async () => {
+  const slow = { ...options, replicaCheckIntervalMs: 3_600_000 };
+  const servers = listServers(cluster.primary.url, [first.url, second.url]);
+  const rare = new HostMonitor(servers, slow, { ...deps, log: new MonitorLog({ logger, metrics: noMetrics }) });
+  try {
+    await rare.ready;
+    const state = () => rare.hosts.snapshot.replicas.find(({ host }) => host.name.endsWith(`:${second.port}`));
+    await until("it is in use", () => state()?.usable === true);
+    const { host } = state() as ReplicaState;
+    await pidOf(host);
+    await second.promote();
+    expect(rare.hosts.snapshot.primary?.host.name).toBe(`127.0.0.1:${cluster.primary.port}`);
+    // A write that went astray would still be refused.
+    const astray = host.query("CREATE TABLE astray ()", undefined, { discard: false }, neverAborted);
+    await expect(astray).rejects.toMatchObject({ code: "25006" });
+    await until("it is the primary", () => rare.hosts.snapshot.primary?.host.name === host.name);
+  } finally {
+    await rare[Symbol.asyncDispose]();
   }
 });

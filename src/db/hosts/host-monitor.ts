@@ -49,6 +49,8 @@ const minGapMs = 100;
 // What a load balancer waits for at most before its first use.
 const firstCheckMs = 1000;
 const maxEjectionFactor = 10;
+// Where writes have nowhere to go, a new primary is looked for more often, for this long.
+const searchMs = 60_000;
 
 /** Asks all servers in the background, decides who is what, and publishes it. Requests never wait here. */
 export class HostMonitor implements AsyncDisposable {
@@ -64,6 +66,7 @@ export class HostMonitor implements AsyncDisposable {
   readonly #loop: Promise<void>;
   #topology: Pick<Topology, "identity" | "primary" | "verified" | "conflict">;
   #primaryEnd: Position | undefined;
+  #verifiedAtMs: number;
   #wake = sharedAbortController();
 
   constructor(servers: readonly ListedServer[], options: HostMonitorOptions & HostOptions, deps: HostMonitorDeps) {
@@ -72,6 +75,7 @@ export class HostMonitor implements AsyncDisposable {
     this.#configured = servers;
     const hinted = servers.find((server) => server.hint === "primary")?.address.name;
     this.#topology = { identity: undefined, primary: hinted, verified: false, conflict: [] };
+    this.#verifiedAtMs = deps.clock.monotonic();
     for (const listed of servers) this.#add(listed);
     this.#decide();
     const first = this.#round(options.connectTimeoutMs);
@@ -150,7 +154,8 @@ export class HostMonitor implements AsyncDisposable {
     const { replicaCheckIntervalMs, probeTimeoutMs } = this.#options;
     const { signal } = this.#stop;
     while (!signal.aborted) {
-      const soon = [...this.#servers.values()].some((server) => this.#isUndecided(server));
+      const searching = clock.monotonic() - this.#verifiedAtMs < searchMs && !this.#topology.verified;
+      const soon = searching || [...this.#servers.values()].some((server) => this.#isUndecided(server));
       const waitMs = soon ? Math.min(probeTimeoutMs, replicaCheckIntervalMs) : replicaCheckIntervalMs * (1 + random.float() / 4);
       using woken = linkSignals(signal, this.#wake.signal);
       await clock.sleep(Math.min(minGapMs, waitMs), signal);
@@ -228,6 +233,7 @@ export class HostMonitor implements AsyncDisposable {
     }
     this.#deps.log.topology(decided);
     this.#topology = decided;
+    if (decided.verified) this.#verifiedAtMs = this.#deps.clock.monotonic();
     const facts = decided.primary === undefined ? undefined : this.#servers.get(decided.primary)?.facts;
     const end = facts ? writtenPosition(facts) : this.#cascadingEnd();
     if (end) this.#primaryEnd = end;

@@ -81,8 +81,8 @@ function ineligible(one: Candidate, all: readonly Candidate[], identity: Identit
   }
   if (one.hint !== "replica" || one.verdict === "primary") return "";
   // Nothing known yet, and configured as a replica: a promoted one, or a logical replica, or something else altogether.
-  const sibling = all.some((other) => other !== one && other.facts?.inRecovery && other.facts.systemId === facts.systemId);
-  return sibling && !facts.subscriber ? "" : "not_verified";
+  const siblings = all.filter((other) => other !== one && other.facts?.systemId === facts.systemId);
+  return siblings.some((other) => other.hint === "primary" || (other.facts?.inRecovery && !facts.subscriber)) ? "" : "not_verified";
 }
 
 function sourceReason(one: Candidate, all: readonly Candidate[], identity: Identity | undefined): string {

@@ -39,6 +39,17 @@ describe("at the start", () => {
     expect(reasons(decided)).toMatchObject({ b: "not_verified" });
   });
 
+  test("a configured primary that has fallen behind a promoted replica is not written to (B131)", () => {
+    const decided = decideTopology([server("a", primaryFacts()), server("b", primaryFacts({ timeline: 2 }))], start);
+    expect(decided).toMatchObject({ primary: "b", verified: true, conflict: [] });
+    expect(reasons(decided)).toMatchObject({ a: "old_timeline" });
+  });
+
+  test("a logical replica with a standby of its own is no primary", () => {
+    const list = [server("a", undefined), server("b", subscriberFacts()), server("c", standbyFacts({ systemId: "8000" }))];
+    expect(decideTopology(list, start)).toMatchObject({ primary: "a", verified: false });
+  });
+
   test("servers without hints are whatever they say", () => {
     const list = [server("x", standbyFacts(), { hint: undefined }), server("y", primaryFacts(), { hint: undefined })];
     expect(decideTopology(list, { identity: undefined, primary: undefined })).toMatchObject({ primary: "y", verified: true });
