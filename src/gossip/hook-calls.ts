@@ -4,6 +4,9 @@ import type { DirectAck, MemberHooks } from "./hooks.ts";
 import { LimitedWarnings } from "./limited-warnings.ts";
 import { maxMetaBytes } from "./wire-checks.ts";
 
+/** Peers close the stream on more than 20 MiB of user state, and encrypted frames hold that for all: the rest is for the nodes. */
+const maxUserStateBytes = 16 << 20;
+
 /** The application's hooks, made safe to call: one that throws is as one that is absent, and is logged. */
 export class HookCalls {
   readonly #hooks: MemberHooks;
@@ -32,7 +35,13 @@ export class HookCalls {
   }
 
   userState(join: boolean): Uint8Array {
-    return this.#call("userState", () => this.#hooks.userState?.(join)) ?? new Uint8Array();
+    const bytes = this.#call("userState", () => this.#hooks.userState?.(join)) ?? new Uint8Array();
+    if (bytes.length <= maxUserStateBytes) return bytes;
+    this.#warnings.warn("the user state for full exchanges is too long, none is sent", {
+      sizeBytes: bytes.length,
+      limitBytes: maxUserStateBytes,
+    });
+    return new Uint8Array();
   }
 
   mergeUserState(bytes: Uint8Array, join: boolean): void {

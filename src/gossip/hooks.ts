@@ -18,7 +18,7 @@ export interface MemberHooks {
   ackPayload?(): Uint8Array;
   /** A member answered a probe of this one by datagram, without help of others. */
   onAck?(ack: DirectAck): void;
-  /** What goes to the peer with a full exchange of state, at most 20 MiB. `join`: one of the two joins through the other. */
+  /** What goes to the peer with a full exchange of state, at most 16 MiB: of more none is sent, with a warning. `join`: one of the two joins through the other. */
   userState?(join: boolean): Uint8Array;
   /** What the peer's {@link MemberHooks.userState} gave. Called for peers of the own cluster only. */
   mergeUserState?(bytes: Uint8Array, join: boolean): void;

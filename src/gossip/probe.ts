@@ -168,8 +168,8 @@ export class Probe implements Disposable {
 
   #conclude() {
     if (this.#streamAnswer === "answered") return this.#succeed("stream");
-    // Helpers that are silent as well speak against this node, not against the target.
-    this.#deps.awareness.add(this.#nacksExpected > 0 ? this.#nacksExpected - this.#nacks : 1);
+    // Helpers that are silent as well speak against this node, not against the target. Datagrams may come twice.
+    this.#deps.awareness.add(this.#nacksExpected > 0 ? Math.max(0, this.#nacksExpected - this.#nacks) : 1);
     this.#deps.metrics.probes.add(1, { result: "failed" });
     this.#end();
     this.#deps.onFailed(this.#target);

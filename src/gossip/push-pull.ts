@@ -141,8 +141,9 @@ export class PushPull {
     // A peer that gives nothing and names no cluster only asks, perhaps to learn whose cluster this is.
     const isQuestion = request.nodes.length === 0 && request.userState.length === 0;
     const accepted = isQuestion || this.#userState.accepts(request.userState);
-    // A refused peer learns from the user state why, and nothing else.
-    await reply({ type: "pushPull", join, nodes: accepted ? localNodes() : [], userState: this.#userState.local(join) });
+    // A refused peer learns from the guard's part of the user state why, and nothing else.
+    const userState = accepted ? this.#userState.local(join) : this.#userState.question();
+    await reply({ type: "pushPull", join, nodes: accepted ? localNodes() : [], userState });
     try {
       // After the answer, from which the peer finds out as well.
       if (accepted) checkVersions(request.nodes, localNodes());

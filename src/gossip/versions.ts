@@ -67,7 +67,7 @@ export function checkVersions(remote: readonly Versioned[], local: readonly Vers
   for (const view of [remote, local]) {
     for (const { name, versions } of view) {
       if (isWithin(versions[2], protocol.min, protocol.max) && isWithin(versions[5], delegate.min, delegate.max)) continue;
-      const fields = { reason: "versions", node: name, versions: [...versions], protocol, delegate };
+      const fields = { reason: "versions", node: name, versions: [...versions.subarray(0, vectorBytes)], protocol, delegate };
       throw new CodedError("cluster_mismatch", "a node speaks a version that another one does not understand", fields);
     }
   }

@@ -106,6 +106,18 @@ test("a silent member fails after the interval; with every helper's negative ans
   expect(sent).toContain("10.0.0.3 indirectPing");
 });
 
+test("negative answers that come twice do not make a failed probe one that counts as health", async () => {
+  const { clock, prober, awareness, sent, failed } = create([record(1), record(2), record(3)], (to, message, acks) => {
+    if (message.type === "ping" && to.host === "10.0.0.3") acks.ack(message.seqNo);
+    if (message.type === "indirectPing") for (let i = 0; i < 3; i++) acks.nack(message.seqNo);
+  });
+  awareness.add(4);
+  while (failed().length === 0) await clock.advance(10);
+  prober[Symbol.dispose]();
+  const answered = sent.filter((each) => each === "10.0.0.3 ping").length;
+  expect(awareness.score).toBe(4 - answered);
+});
+
 test("a suspect gets the accusation with the ping", async () => {
   const { clock, prober, sent } = create([record(1), record(2, { state: "suspect" })], () => {});
   await clock.advance(1000);

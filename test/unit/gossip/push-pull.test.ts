@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
 import { neverAborted } from "../../../src/base/index.ts";
-import { openClusterGuard } from "../../../src/gossip/cluster-guard.ts";
+import { type ClusterGuard, openClusterGuard } from "../../../src/gossip/cluster-guard.ts";
 import type { PushNodeState, StreamMessage } from "../../../src/gossip/codec/message.ts";
-import { sealStream } from "../../../src/gossip/codec/stream.ts";
+import { StreamReader, sealStream } from "../../../src/gossip/codec/stream.ts";
 import { gossipMetrics } from "../../../src/gossip/gossip-metrics.ts";
 import { HookCalls } from "../../../src/gossip/hook-calls.ts";
+import type { MemberHooks } from "../../../src/gossip/hooks.ts";
 import { PushPull } from "../../../src/gossip/push-pull.ts";
 import type { GossipStream, Transport } from "../../../src/gossip/transport.ts";
 import { noMetrics, silentLogger } from "../../../src/observability/index.ts";
@@ -16,7 +17,7 @@ const random = simRandom(1);
 const seal = (message: StreamMessage, compress = false) => sealStream(message, { ...envelope, compress, dialled: true }, random);
 const question: StreamMessage = { type: "pushPull", join: false, nodes: [], userState: new Uint8Array() };
 
-function create() {
+function create({ guard = openClusterGuard, hooks = {} }: { guard?: ClusterGuard; hooks?: MemberHooks } = {}) {
   const clock = new SimClock();
   const merged: number[] = [];
   const dropped = new Map<string, number>();
@@ -26,10 +27,10 @@ function create() {
     {
       clock,
       random,
-      hooks: new HookCalls({}, { clock, logger: silentLogger }),
+      hooks: new HookCalls(hooks, { clock, logger: silentLogger }),
       logger: silentLogger,
       transport: {} as Transport,
-      guard: openClusterGuard,
+      guard,
       metrics: {
         ...metrics,
         dropped: {
@@ -47,13 +48,15 @@ function create() {
 }
 
 /** A stream that brings `chunks` and then nothing more, and the bytes that it was answered with. */
-function streamOf(...chunks: Uint8Array[]): GossipStream & { answered: number; closed: boolean } {
+function streamOf(...chunks: Uint8Array[]): GossipStream & { answered: number; answer: Uint8Array; closed: boolean } {
   return {
     remote: { host: "10.0.0.2", port: 1 },
     answered: 0,
+    answer: new Uint8Array(),
     closed: false,
     async write(bytes) {
       this.answered += bytes.length;
+      this.answer = bytes;
     },
     read: (signal) => {
       const chunk = chunks.shift();
@@ -106,6 +109,25 @@ test("small bytes that become much in memory count as what they become", async (
   expect(dropped.get("busy")).toBe(2);
   await clock.advance(10_000);
   await Promise.all(serving);
+});
+
+test("a peer of another cluster gets the guard's part of the user state, and of the application's nothing", async () => {
+  const bytes = (text: string) => new Uint8Array(Buffer.from(text));
+  const guard: ClusterGuard = {
+    userState: () => bytes("blue"),
+    acceptUserState: (state) => Buffer.from(state).toString() === "blue",
+    acceptNode: () => true,
+  };
+  const { pushPull, merged } = create({ guard, hooks: { userState: () => bytes("secret") } });
+  const answers: string[] = [];
+  for (const state of ["\0\0\0\x05green", "\0\0\0\x04blue"]) {
+    const stream = streamOf(seal({ ...question, userState: bytes(state) }));
+    await pushPull.serve(stream, neverAborted);
+    const answer = new StreamReader(envelope, true).push(stream.answer);
+    answers.push(answer?.type === "pushPull" ? Buffer.from(answer.userState).toString() : "");
+  }
+  expect(answers).toEqual(["\0\0\0\x04blue", "\0\0\0\x04bluesecret"]);
+  expect(merged).toHaveLength(1);
 });
 
 function raw(text: string): Buffer {

@@ -84,3 +84,11 @@ test("the payload of an acknowledgement has at most 512 bytes", () => {
   expect(warned).toHaveLength(1);
   expect(create({}).calls.ackPayload()).toBeNull();
 });
+
+test("user state that peers would refuse is not sent, so that exchanges go on without it", () => {
+  const sized = (size: number) => create({ userState: () => new Uint8Array(size) });
+  expect(sized(16 << 20).calls.userState(true)).toHaveLength(16 << 20);
+  const { userState, warned } = sized((16 << 20) + 1);
+  expect(text(userState.local(true))).toBe("\0\0\0\x04blue");
+  expect(warned).toHaveLength(1);
+});

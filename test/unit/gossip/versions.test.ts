@@ -52,6 +52,12 @@ test("a member with application versions takes claims that understand its own on
   expect(fitsVersions(Uint8Array.of(1, 5, 2, 0, 0, 0), serf)).toBe(false);
 });
 
+test("what is said of versions that do not go together is short, however long they are", () => {
+  const long = { name: "n2", state: "alive", versions: new Uint8Array(1 << 20).fill(9) };
+  const fields = expect.objectContaining({ node: "n2", versions: [9, 9, 9, 9, 9, 9] });
+  expect(() => checkVersions([long], [ours])).toThrow(expect.objectContaining({ code: "cluster_mismatch", fields }));
+});
+
 test.each([
   ["the same versions", [node("alive", 1, 5, 2, 0, 0, 0)], true],
   ["nobody", [], true],
