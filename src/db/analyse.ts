@@ -11,6 +11,8 @@ export interface Analysis {
   readonly statementCount: number;
   /** The connection is not as before afterwards: settings, prepared statements, cursors, session locks, temporary tables. */
   readonly leavesState: boolean;
+  /** Works on, or is about, the state of one connection: sent alone, to any, it would be lost, or about somebody else's. */
+  readonly bound: boolean;
   /** Begins, ends or alters a transaction; savepoints do not. */
   readonly controlsTransaction: boolean;
   /** Could make a read-only transaction writable, or change its isolation. */
@@ -33,6 +35,9 @@ const sessionStatements: ReadonlySet<string> = new Set([
   "LoadStmt",
 ]);
 
+/** Of these, what puts things back as they were harms nobody. */
+const harmlessAlone: ReadonlySet<string> = new Set(["DeallocateStmt", "UnlistenStmt", "DiscardStmt", "LoadStmt"]);
+
 const dataStatements: Readonly<Record<string, string>> = {
   InsertStmt: "INSERT",
   UpdateStmt: "UPDATE",
@@ -43,6 +48,7 @@ const dataStatements: Readonly<Record<string, string>> = {
 class Findings {
   kind: StatementKind = "empty";
   leavesState = false;
+  bound = false;
   changesMode = false;
   controlsTransaction = false;
   readonly reasons = new Set<string>();
@@ -86,6 +92,8 @@ function finish(findings: Findings, statementCount: number): Analysis {
     reasons: [...findings.reasons],
     statementCount,
     leavesState: findings.leavesState,
+    // Several statements in one text share a connection.
+    bound: findings.bound && statementCount === 1,
     controlsTransaction: findings.controlsTransaction,
     changesMode: findings.changesMode,
   };
@@ -128,12 +136,19 @@ function addStatement(type: string, body: SyntaxNode, findings: Findings): void 
 function addOther(type: string, body: SyntaxNode, findings: Findings): void {
   if (sessionStatements.has(type)) {
     findings.leavesState = true;
+    if (!harmlessAlone.has(type)) findings.bound = true;
     findings.add("session", verbOf(type));
     return;
   }
-  if (isTemporary(body)) findings.leavesState = true;
+  if (isTemporary(body)) leaveBehind(findings);
   // Whatever is not proven to read belongs to the primary: DDL, maintenance, locks, NOTIFY and what later grammars add.
   findings.add("write", dataStatements[type] ?? verbOf(type));
+}
+
+/** The connection keeps something that only itself can use. */
+function leaveBehind(findings: Findings): void {
+  findings.leavesState = true;
+  findings.bound = true;
 }
 
 function isTemporary(body: SyntaxNode): boolean {
@@ -191,6 +206,7 @@ function addSet(body: SyntaxNode, findings: Findings): void {
     findings.add("transaction", "SET TRANSACTION");
   } else {
     if (!body["is_local"]) findings.leavesState = true;
+    if (/^VAR_SET_(VALUE|MULTI|CURRENT)$/.test(String(body["kind"]))) findings.bound = true;
     findings.add("session", "SET");
   }
 }
@@ -216,7 +232,7 @@ function walk(root: SyntaxNode, findings: Findings): void {
       if (verb) findings.add("write", `${verb} inside a query`);
       else if (key === "intoClause") {
         findings.add("write", "SELECT INTO");
-        if (isTemporary({ into: value })) findings.leavesState = true;
+        if (isTemporary({ into: value })) leaveBehind(findings);
       } else if (key === "LockingClause") findings.add("write", lockName(value));
       else if (key === "FuncCall") addCall(value, findings);
       stack.push(value);
@@ -242,5 +258,13 @@ function addCall(value: unknown, findings: Findings): void {
   if (kind === "unknown") findings.add("ambiguous", `function ${shown} is not known to read only`);
   else if (kind !== "read") findings.add(kind, `function ${shown}`);
   const bare = name.at(-1) ?? "";
-  if (/^pg_(try_)?advisory_(?!xact)/.test(bare) || ["set_config", "setseed"].includes(bare)) findings.leavesState = true;
+  if (/^pg_(try_)?advisory_(?!xact)/.test(bare)) leaveBehind(findings);
+  if (bare === "setseed" || (bare === "set_config" && !isLocalSetting(value))) findings.leavesState = true;
+  if (["set_config", "currval", "lastval", "pg_export_snapshot"].includes(bare)) findings.bound = true;
+}
+
+/** `set_config(name, value, true)`: it ends with the transaction. */
+function isLocalSetting(call: unknown): boolean {
+  const args = (call as { args?: { A_Const?: { boolval?: { boolval?: boolean } } }[] }).args ?? [];
+  return args[2]?.A_Const?.boolval?.boolval === true;
 }

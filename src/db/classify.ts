@@ -35,6 +35,7 @@ const tooLong: Analysis = {
   reasons: ["too long to parse"],
   statementCount: 1,
   leavesState: true,
+  bound: false,
   controlsTransaction: false,
   changesMode: true,
 };

@@ -18,6 +18,9 @@ import type {
   TransactionOptions,
 } from "./options.ts";
 import { type OptionsAndWork, optionsAndWork } from "./options-and-work.ts";
+import { PrimaryGate } from "./overload/primary-gate.ts";
+import { RetryBudget } from "./overload/retry-budget.ts";
+import { PinnedConnection } from "./pinned-connection.ts";
 import type { Position } from "./position/position.ts";
 import { type ReadOnlyKnown, Router } from "./router.ts";
 import { type Frame, Frames, type OpenTransaction, outermostFrame, Session } from "./session.ts";
@@ -71,7 +74,14 @@ export class LoadBalancer implements AsyncDisposable {
       store: store ?? new MemoryStickingStore({ expirationMs }, { clock }),
     });
     this.#tokens = secret === undefined ? undefined : new PositionTokens({ secret, audience, expirationMs }, { clock });
-    const executor = new Executor(options, { ...deps, hosts, metrics: this.#metrics, sticking: this.#sticking });
+    const executor = new Executor(options, {
+      ...deps,
+      hosts,
+      metrics: this.#metrics,
+      sticking: this.#sticking,
+      gate: primaryGate(options, this.#metrics, deps),
+      retries: new RetryBudget(options.overload, { clock }),
+    });
     this.#router = new Router({ classifier: this.#classifier, executor, sticking: this.#sticking });
   }
 
@@ -121,6 +131,27 @@ export class LoadBalancer implements AsyncDisposable {
         }
         // Two that got in each other's way must not do it again in step.
         await this.#clock.sleep(this.#random.float() * transactionBackoffMs * tries, signal);
+      }
+    });
+  }
+
+  /**
+   * Runs `fn` with a connection to the primary of its own, or that of the transaction around it: for settings, temporary tables,
+   * cursors and locks that outlive a statement. The load balancer's statements in it use that connection, too; at the end it is closed.
+   */
+  async connection<T>(fn: (connection: TransactionHandle) => Promise<T>): Promise<T> {
+    const frame = this.#frames.current;
+    const { signal } = this.#destroyed;
+    const outer = openTransaction(frame);
+    if (outer) return await fn(handle(outer, signal));
+    return await this.#track(async () => {
+      const { host, lease } = await this.#router.connection(signal);
+      const onWrite = () => this.#router.wrote(frame);
+      const pinned = new PinnedConnection({ host, lease, onWrite, analyse: (text) => this.#classifier.analyse(text) });
+      try {
+        return await this.#frames.run({ ...frame, transaction: pinned }, () => fn(handle(pinned, signal)));
+      } finally {
+        pinned.release();
       }
     });
   }
@@ -267,6 +298,19 @@ export class LoadBalancer implements AsyncDisposable {
   #within<T>(change: Partial<Frame>, fn: () => Promise<T>): Promise<T> {
     return this.#frames.run({ ...this.#frames.current, ...change }, fn);
   }
+}
+
+/** None where reads belong to the primary, since no other server is for them. */
+function primaryGate(
+  options: LoadBalancerOptions,
+  { shed }: DbMetrics,
+  deps: LoadBalancerDeps & { readonly monitor: HostMonitor; readonly discovery: DiscoveryLoop | undefined },
+): PrimaryGate | undefined {
+  const { servers, hosts } = deps.monitor;
+  if (!deps.discovery && servers.filter(({ listed }) => listed.reads !== "never").length < 2) return undefined;
+  const { poolSize, connectTimeoutMs, overload } = options;
+  const strained = () => (hosts.snapshot.primary?.host.outstanding ?? 0) > poolSize;
+  return new PrimaryGate({ ...overload, poolSize, connectTimeoutMs }, { ...deps, shed, strained });
 }
 
 /** The surrounding transaction; code that outlives its function runs outside of it. */

@@ -1,12 +1,14 @@
 import { CodedError } from "../base/index.ts";
 import type { Analysis } from "./analyse.ts";
 import type { Classifier } from "./classify.ts";
-import type { Executor } from "./executor.ts";
-import type { Host, QueryResult, Values } from "./hosts/host.ts";
+import type { Executor, ReadPlan } from "./executor.ts";
+import type { Host, Lease, QueryResult, Values } from "./hosts/host.ts";
 import type { QueryOptions, TransactionOptions } from "./options.ts";
+import { heldHost } from "./overload/held-host.ts";
+import type { Permit } from "./overload/permit.ts";
 import { type Frame, Frames } from "./session.ts";
 import type { Sticking } from "./sticking/sticking.ts";
-import { type TransactionPlan, writeRefused } from "./transaction.ts";
+import { type TransactionHost, type TransactionPlan, writeRefused } from "./transaction.ts";
 
 /** What the router works with. */
 export interface RouterDeps {
@@ -38,6 +40,15 @@ export class Router {
     if (analysis.kind === "transaction") {
       throw new CodedError("invalid_argument", "transaction control belongs to transaction()", { reasons: analysis.reasons });
     }
+    if (analysis.bound) {
+      throw new CodedError(
+        "failed_precondition",
+        "a statement about the state of one connection belongs to connection() or transaction()",
+        {
+          reasons: analysis.reasons,
+        },
+      );
+    }
     let answeredBy: Host | undefined;
     const attempt = async (host: Host) => {
       answeredBy = host;
@@ -47,7 +58,7 @@ export class Router {
     if (reads || analysis.kind === "ambiguous") await this.#prepare(frame);
     const result =
       reads || (analysis.kind === "ambiguous" && Frames.ambiguousToReplica(frame))
-        ? await this.#read(frame, analysis, text, reads, attempt, signal)
+        ? await this.#read(frame, analysis, text, { repeatable: reads, maxStalenessMs: options.maxStalenessMs }, attempt, signal)
         : await this.#write(frame, analysis, options, attempt, signal);
     return [answeredBy?.role ?? "primary", result];
   }
@@ -58,11 +69,11 @@ export class Router {
     options: ReadOnlyKnown,
     first: Analysis,
     text: string,
-    begin: (host: Host, plan: TransactionPlan) => Promise<T>,
+    begin: (host: TransactionHost, plan: TransactionPlan) => Promise<T>,
     signal: AbortSignal,
   ): Promise<T> {
     const { executor, classifier } = this.#deps;
-    const { isolationLevel, readOnly } = options;
+    const { isolationLevel, readOnly, maxStalenessMs } = options;
     const { session } = frame;
     if (readOnly || frame.ambiguousToReplicas) await this.#prepare(frame);
     const route = Frames.readRoute(frame);
@@ -75,15 +86,23 @@ export class Router {
         if (readOnly) throw writeRefused(first.reasons);
         classifier.learnWrite(text);
       };
-      const onReplica = (host: Host) => begin(host, { readOnly: readOnly || host.role === "replica", isolationLevel });
-      return await executor.read({ session, followsWrites: Frames.followsWrites(frame), repeatable, onMisroute }, onReplica, signal);
+      const onReplica = (host: Host, permit: Permit) =>
+        begin(heldHost(host, permit), { readOnly: readOnly || host.role === "replica", isolationLevel });
+      const plan = { session, followsWrites: Frames.followsWrites(frame), repeatable, maxStalenessMs, onMisroute };
+      return await executor.read(plan, onReplica, signal);
     }
-    const onPrimary = (host: Host) => begin(host, { readOnly, isolationLevel });
+    const onPrimary = (host: Host, permit: Permit) => begin(heldHost(host, permit), { readOnly, isolationLevel });
     if (readOnly) {
       return await executor.readPrimary({ session, repeatable }, onPrimary, route.reason === "sticky" ? "sticky" : "block", signal);
     }
     const plan = { kind: "transaction", idempotent: false, refusedWhole: true, undoneWhenLost: true };
     return await executor.write(plan, onPrimary, signal);
+  }
+
+  /** A connection to the primary, for a piece of work that needs one for itself. */
+  async connection(signal: AbortSignal): Promise<{ readonly host: Host; readonly lease: Lease }> {
+    const plan = { kind: "connection", idempotent: true, refusedWhole: true, undoneWhenLost: true };
+    return await this.#deps.executor.write(plan, async (host) => ({ host, lease: await host.acquire(signal) }), signal);
   }
 
   /** Notes that something may have been written; what the session's keys must see is published when it ends. */
@@ -99,7 +118,7 @@ export class Router {
     frame: Frame,
     analysis: Analysis,
     text: string,
-    repeatable: boolean,
+    { repeatable, maxStalenessMs }: Pick<ReadPlan, "repeatable" | "maxStalenessMs">,
     attempt: (host: Host) => Promise<T>,
     signal: AbortSignal,
   ): Promise<T> {
@@ -118,7 +137,7 @@ export class Router {
       refused = true;
       mark(frame);
     };
-    const plan = { session, followsWrites: Frames.followsWrites(frame), repeatable, onMisroute };
+    const plan = { session, followsWrites: Frames.followsWrites(frame), repeatable, maxStalenessMs, onMisroute };
     try {
       return await executor.read(plan, attempt, signal);
     } finally {

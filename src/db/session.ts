@@ -3,13 +3,19 @@ import type { Host, QueryResult, Values } from "./hosts/host.ts";
 import type { Position } from "./position/position.ts";
 import type { TokenStickingStore } from "./sticking/token-sticking-store.ts";
 
+export type IsolationLevel = "read committed" | "repeatable read" | "serializable";
+
 /** The transaction that code runs in. */
 export interface OpenTransaction {
   /** False from the moment its function has returned. */
   readonly open: boolean;
   query<R>(text: string, values: Values, signal: AbortSignal): Promise<QueryResult<R>>;
   /** Runs `fn` under a savepoint; with `readOnly`, writes in it are refused. */
-  nested<T>(fn: () => Promise<T>, options: { readOnly: boolean }, signal: AbortSignal): Promise<T>;
+  nested<T>(
+    fn: () => Promise<T>,
+    options: { readonly readOnly: boolean; readonly isolationLevel?: IsolationLevel },
+    signal: AbortSignal,
+  ): Promise<T>;
 }
 
 /** What a unit of work (a request, a job) is bound to from its start. */

@@ -2,9 +2,7 @@ import { CodedError, Mutex, neverAborted } from "../base/index.ts";
 import type { Analysis } from "./analyse.ts";
 import { errorClass, poisonsConnection } from "./hosts/error-class.ts";
 import { type Host, type Lease, NotConnectedError, type QueryResult, type Values } from "./hosts/host.ts";
-import type { OpenTransaction } from "./session.ts";
-
-export type IsolationLevel = "read committed" | "repeatable read" | "serializable";
+import type { IsolationLevel, OpenTransaction } from "./session.ts";
 
 /** Where and how a transaction begins; decided when its first statement comes. */
 export interface TransactionPlan {
@@ -17,9 +15,12 @@ export interface TransactionPlan {
 type Starter = <T>(
   first: Analysis,
   text: string,
-  begin: (host: Host, plan: TransactionPlan) => Promise<T>,
+  begin: (host: TransactionHost, plan: TransactionPlan) => Promise<T>,
   signal: AbortSignal,
 ) => Promise<T>;
+
+/** What a transaction needs of a server. */
+export type TransactionHost = Pick<Host, "acquire" | "name" | "role">;
 
 /** What a transaction works with. */
 export interface TransactionDeps {
@@ -32,7 +33,7 @@ export class Transaction implements OpenTransaction {
   readonly #deps: TransactionDeps;
   readonly #turn = new Mutex();
   #lease: Lease | undefined;
-  #host: Host | undefined;
+  #host: TransactionHost | undefined;
   #readOnly = false;
   #readOnlyDepth = 0;
   #open = true;
@@ -138,7 +139,7 @@ export class Transaction implements OpenTransaction {
 
   async #first<R>(analysis: Analysis, text: string, values: Values, signal: AbortSignal): Promise<QueryResult<R>> {
     let failure: { error: unknown } | undefined;
-    const begin = async (host: Host, plan: TransactionPlan) => {
+    const begin = async (host: TransactionHost, plan: TransactionPlan) => {
       if (plan.readOnly) refuseWrites(analysis);
       const lease = await host.acquire(signal);
       try {
@@ -165,7 +166,7 @@ export class Transaction implements OpenTransaction {
     return result as QueryResult<R>;
   }
 
-  async #begin(lease: Lease, host: Host, plan: TransactionPlan, signal: AbortSignal): Promise<void> {
+  async #begin(lease: Lease, host: TransactionHost, plan: TransactionPlan, signal: AbortSignal): Promise<void> {
     this.#readOnly = plan.readOnly;
     try {
       await this.#send(lease, beginText(plan), undefined, signal);
@@ -175,7 +176,7 @@ export class Transaction implements OpenTransaction {
     }
   }
 
-  #keep(lease: Lease, host: Host): void {
+  #keep(lease: Lease, host: TransactionHost): void {
     this.#lease = lease;
     this.#host = host;
   }

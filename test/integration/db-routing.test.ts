@@ -93,11 +93,29 @@ describe("single statements", () => {
     expect(await backend()).toBe(before);
   });
 
-  test("a setting does not leak to the next user of the connection", async () => {
-    await lb.query("SET statement_timeout = 1234");
-    const { rows } = await lb.usePrimary(() => lb.query("SHOW statement_timeout"));
-    expect(rows).toEqual([{ statement_timeout: "30s" }]);
+  test.each([
+    "SET search_path = a",
+    "SET LOCAL search_path = a",
+    "SELECT set_config('app.user', '1', false)",
+    "CREATE TEMP TABLE x (a int)",
+    "SELECT 1 AS a INTO TEMP x",
+    "PREPARE p AS SELECT 1",
+    "DECLARE c CURSOR WITH HOLD FOR SELECT 1",
+    "LISTEN a",
+    "SELECT pg_advisory_lock(1)",
+    "SELECT pg_try_advisory_lock_shared(1)",
+    "SELECT lastval()",
+    "SELECT pg_export_snapshot()",
+  ])("%s is refused where any connection might get it", async (text) => {
+    expect(await failureOf(lb.query(text))).toMatchObject({ code: "failed_precondition" });
   });
+
+  test.each(["RESET ALL", "DISCARD ALL", "UNLISTEN *", "DEALLOCATE ALL", "SELECT setseed(0.5), random()"])(
+    "%s harms nobody",
+    async (text) => {
+      await expect(lb.query(text)).resolves.toBeDefined();
+    },
+  );
 
   test("transaction control is refused outside of transaction()", async () => {
     expect(await failureOf(lb.query("BEGIN"))).toMatchObject({ code: "invalid_argument" });
@@ -116,6 +134,78 @@ describe("single statements", () => {
     expect(await failureOf(running)).toMatchObject({ code: "cancelled" });
     expect((await lb.query("SELECT 1 AS n")).rows).toEqual([{ n: 1 }]);
   });
+});
+
+describe("a connection of one's own", () => {
+  test("keeps settings, temporary tables, cursors and locks for its user, and nobody else", async () => {
+    await lb.connection(async (connection) => {
+      await connection.query("SET statement_timeout = 1234");
+      await connection.query("CREATE TEMP TABLE scratch AS SELECT 7 AS n");
+      await lb.query("SELECT pg_advisory_lock(42)");
+      await lb.query("PREPARE plus AS SELECT n + 1 AS n FROM scratch");
+      expect((await lb.query("EXECUTE plus")).rows).toEqual([{ n: 8 }]);
+      expect((await lb.query("SHOW statement_timeout")).rows).toEqual([{ statement_timeout: "1234ms" }]);
+      const locks = await cluster.sql(cluster.primary, "SELECT objid::int FROM pg_locks WHERE locktype = 'advisory'");
+      expect(locks).toEqual([{ objid: 42 }]);
+    });
+    expect(await cluster.sql(cluster.primary, "SELECT FROM pg_locks WHERE locktype = 'advisory'")).toEqual([]);
+    await lb.connection(async (connection) => {
+      expect((await connection.query("SHOW statement_timeout")).rows).toEqual([{ statement_timeout: "30s" }]);
+      await expect(connection.query("SELECT n FROM scratch")).rejects.toMatchObject({ code: "42P01" });
+    });
+  });
+
+  test("has transactions that nest, and keeps what was set before them", async () => {
+    await lb.connection(async (connection) => {
+      await connection.query("CREATE TEMP TABLE scratch (n int)");
+      await lb.transaction(async (tx) => {
+        await tx.query("INSERT INTO scratch VALUES (1)");
+        await lb.transaction(() => lb.query("INSERT INTO scratch VALUES (2)"));
+        await lb.transaction(() => lb.query("INSERT INTO scratch VALUES (3)").then(() => Promise.reject(new Error("no")))).catch(() => {});
+      });
+      await lb.transaction(() => lb.query("DELETE FROM scratch").then(() => Promise.reject(new Error("no")))).catch(() => {});
+      expect((await connection.query("SELECT n FROM scratch ORDER BY n")).rows).toEqual([{ n: 1 }, { n: 2 }]);
+      const write = lb.transaction({ readOnly: true }, (tx) => tx.query("INSERT INTO t VALUES (1)"));
+      expect(await failureOf(write)).toMatchObject({ code: "write_inside_read_only_transaction" });
+      expect(await failureOf(connection.query("BEGIN"))).toMatchObject({ code: "invalid_argument" });
+    });
+  });
+
+  test("sticks its session when something was written, and is the transaction's where one is open", async () => {
+    await replayPaused(async () => {
+      await lb.session(async () => {
+        await lb.connection((connection) => connection.query("SELECT 1"));
+        expect(await onStandby()).toBe(true);
+        await lb.connection((connection) => connection.query("INSERT INTO t VALUES (1)"));
+        expect(await onStandby()).toBe(false);
+      });
+    });
+    await lb.transaction(async (tx) => {
+      await tx.query("INSERT INTO t VALUES (2)");
+      await lb.connection(async (connection) => expect((await connection.query("SELECT id FROM t WHERE id = 2")).rows).toHaveLength(1));
+    });
+  });
+
+  test("is good for nothing after its end", async () => {
+    let kept: { query(text: string): Promise<unknown> } | undefined;
+    await lb.connection(async (connection) => {
+      kept = connection;
+    });
+    expect(await failureOf(kept?.query("SELECT 1") as Promise<unknown>)).toMatchObject({ code: "failed_precondition" });
+  });
+});
+
+test("settings for row security go with a transaction that only reads, to a replica, and its connection is kept", async () => {
+  const pids = new Set<unknown>();
+  for (const user of ["1", "2"]) {
+    await lb.transaction({ readOnly: true }, async (tx) => {
+      await tx.query("SELECT set_config('app.user', $1, true)", [user]);
+      const { rows } = await tx.query("SELECT current_setting('app.user') AS u, pg_is_in_recovery() AS r, pg_backend_pid() AS pid");
+      expect(rows).toMatchObject([{ u: user, r: true }]);
+      pids.add(rows[0]?.["pid"]);
+    });
+  }
+  expect(pids.size).toBe(1);
 });
 
 describe("sessions and blocks", () => {

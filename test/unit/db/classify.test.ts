@@ -216,6 +216,8 @@ test.each([
   ["SELECT pg_advisory_lock(1)", true],
   ["SELECT pg_advisory_xact_lock(1)", false],
   ["SELECT set_config('a', 'b', false)", true],
+  ["SELECT set_config('a', $1, true)", false],
+  ["SELECT set_config('a', 'b', $1)", true],
   ["SELECT 1", false],
 ])("%s leaves state on its connection: %s", (text, expected) => {
   expect(new Classifier().analyse(text).leavesState).toBe(expected);

@@ -1,0 +1,101 @@
+import { CodedError, Mutex } from "../base/index.ts";
+import type { Analysis } from "./analyse.ts";
+import { errorClass } from "./hosts/error-class.ts";
+import type { Host, Lease, QueryResult, Values } from "./hosts/host.ts";
+import type { OpenTransaction } from "./session.ts";
+import { Transaction } from "./transaction.ts";
+
+/** What a pinned connection works with. */
+export interface PinnedConnectionDeps {
+  readonly host: Host;
+  readonly lease: Lease;
+  readonly analyse: (text: string) => Analysis;
+  /** Told before and after everything that may write. */
+  readonly onWrite: () => Promise<void>;
+}
+
+/** One connection to the primary that a piece of work has for itself: settings, cursors, temporary tables and locks stay with it. */
+export class PinnedConnection implements OpenTransaction {
+  readonly #deps: PinnedConnectionDeps;
+  readonly #turn = new Mutex();
+  #transaction: Transaction | undefined;
+  #open = true;
+
+  constructor(deps: PinnedConnectionDeps) {
+    this.#deps = deps;
+  }
+
+  get open(): boolean {
+    return this.#open;
+  }
+
+  /** Runs a statement on the connection, after those that came before; in its transaction while one is open. */
+  async query<R>(text: string, values: Values, signal: AbortSignal): Promise<QueryResult<R>> {
+    if (!this.#open) throw new CodedError("failed_precondition", "the connection was given back");
+    const transaction = this.#transaction;
+    if (transaction) return await transaction.query<R>(text, values, signal);
+    return await this.#turn.run(() => this.#statement<R>(text, values, signal), signal);
+  }
+
+  /** Runs `fn` as a transaction on the connection, or under a savepoint of the one that is open. */
+  async nested<T>(fn: () => Promise<T>, options: Parameters<OpenTransaction["nested"]>[1], signal: AbortSignal): Promise<T> {
+    const outer = this.#transaction;
+    if (outer) return await outer.nested(fn, options, signal);
+    const { analyse, host, lease, onWrite } = this.#deps;
+    const borrowed = { name: host.name, role: host.role, acquire: async () => lent(lease) };
+    const transaction = new Transaction({
+      analyse,
+      start: (_first, _text, begin) => begin(borrowed, { readOnly: options.readOnly, isolationLevel: options.isolationLevel }),
+    });
+    this.#transaction = transaction;
+    try {
+      const value = await fn();
+      await transaction.commit(signal).finally(() => (transaction.mayHaveWritten ? onWrite() : undefined));
+      return value;
+    } catch (error) {
+      await transaction.rollback();
+      throw error;
+    } finally {
+      transaction.release();
+      this.#transaction = undefined;
+    }
+  }
+
+  /** Gives the connection back. Where something was left on it, it is closed. */
+  release(): void {
+    this.#open = false;
+    this.#deps.lease[Symbol.dispose]();
+  }
+
+  async #statement<R>(text: string, values: Values, signal: AbortSignal): Promise<QueryResult<R>> {
+    const { analyse, lease, onWrite, host } = this.#deps;
+    const analysis = analyse(text);
+    if (analysis.controlsTransaction) {
+      throw new CodedError("invalid_argument", "transaction control belongs to transaction()", { reasons: analysis.reasons });
+    }
+    if (analysis.leavesState) lease.discard();
+    const writes = !["read", "session", "empty"].includes(analysis.kind);
+    if (writes) await onWrite();
+    try {
+      return await lease.query<R>(text, values, signal);
+    } catch (error) {
+      if (errorClass(error) !== "lost") throw error;
+      const code = writes ? "outcome_unknown" : "database_unavailable";
+      throw new CodedError(code, "the connection was lost", { host: host.name }, { cause: error });
+    } finally {
+      if (writes) await onWrite();
+    }
+  }
+}
+
+/** The same connection for somebody who gives it back to its holder. */
+function lent(lease: Lease): Lease {
+  return {
+    query: (text, values, signal) => lease.query(text, values, signal),
+    get transactionStatus() {
+      return lease.transactionStatus;
+    },
+    discard: () => lease.discard(),
+    [Symbol.dispose]: () => {},
+  };
+}

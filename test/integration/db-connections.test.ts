@@ -1,0 +1,143 @@
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { CodedError, neverAborted, systemClock } from "../../src/base/index.ts";
+import { defaultHostOptions, Host } from "../../src/db/hosts/host.ts";
+import { createLoadBalancer, type LoadBalancer } from "../../src/db/index.ts";
+import { silentLogger } from "../../src/observability/index.ts";
+import { failureOf } from "../support/failure-of.ts";
+import { type PostgresCluster, type PostgresServer, startPostgresCluster } from "../support/postgres-cluster.ts";
+
+let cluster: PostgresCluster;
+let replica: PostgresServer;
+let lb: LoadBalancer;
+
+beforeAll(async () => {
+  cluster = await startPostgresCluster({ replicas: 1 });
+  replica = cluster.replicas[0] as PostgresServer;
+  await cluster.sql(cluster.primary, "CREATE TABLE t (id int PRIMARY KEY)");
+  await cluster.caughtUp();
+  return async () => await cluster[Symbol.asyncDispose]();
+});
+
+const options = (more: { statementTimeoutMs?: number; primaryAttempts?: number } = {}) => ({
+  primary: cluster.primary.url,
+  replicas: [replica.url],
+  primaryBackoffMs: 20,
+  ...more,
+});
+
+beforeEach(async () => {
+  await cluster.sql(cluster.primary, "TRUNCATE t");
+  await cluster.caughtUp();
+  lb = await createLoadBalancer(options());
+  return async () => await lb.close();
+});
+
+const until = async (condition: () => Promise<boolean>) => {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 10));
+};
+const active = async (server: PostgresServer, pattern: string) =>
+  await cluster.sql(
+    server,
+    `SELECT pid FROM pg_stat_activity WHERE state = 'active' AND query LIKE '${pattern}' AND pid <> pg_backend_pid()`,
+  );
+const pidOnPrimary = async (tested: LoadBalancer) =>
+  (await tested.usePrimary(() => tested.query<{ pid: number }>("SELECT pg_backend_pid() AS pid"))).rows[0]?.pid as number;
+
+describe("a statement that nobody waits for any more", () => {
+  test.each(["primary", "replica"] as const)("is stopped on the %s, and its connection is not used again", async (role) => {
+    const server = role === "primary" ? cluster.primary : replica;
+    const controller = new AbortController();
+    const work = () => lb.query("SELECT pg_sleep(61)", [], { signal: controller.signal });
+    const running = failureOf(role === "primary" ? lb.usePrimary(work) : work());
+    await until(async () => (await active(server, "%sleep(61)%")).length === 1);
+    const [before] = await active(server, "%sleep(61)%");
+    controller.abort(new CodedError("cancelled", "enough"));
+    expect((await running).code).toBe("cancelled");
+    await until(async () => (await active(server, "%sleep(61)%")).length === 0);
+    expect(await pidOnPrimary(lb)).not.toBe(before?.["pid"]);
+  });
+
+  test("does not keep a load balancer from closing", async () => {
+    await using other = await createLoadBalancer(options());
+    const controller = new AbortController();
+    const running = failureOf(other.query("SELECT pg_sleep(62)", [], { signal: controller.signal }));
+    await until(async () => (await active(replica, "%sleep(62)%")).length === 1);
+    controller.abort(new CodedError("cancelled", "enough"));
+    await running;
+    await other.close();
+    await until(async () => (await active(replica, "%sleep(62)%")).length === 0);
+  });
+});
+
+test("a backend that stops answering costs its connection, not the next query", async () => {
+  // Case 38: the client gives up a second after the server should have.
+  await using tested = await createLoadBalancer(options({ statementTimeoutMs: 100, primaryAttempts: 1 }));
+  const pid = await pidOnPrimary(tested);
+  process.kill(pid, "SIGSTOP");
+  try {
+    await expect(tested.usePrimary(() => tested.query("SELECT 1"))).rejects.toThrow("Query read timeout");
+    expect(await pidOnPrimary(tested)).not.toBe(pid);
+  } finally {
+    process.kill(pid, "SIGCONT");
+  }
+});
+
+describe("a text that leaves a transaction open", () => {
+  // Case 54
+  test.each(["BEGIN; INSERT INTO t VALUES (1)", "BEGIN; SELECT 1/0", "START TRANSACTION"])(
+    "(%s) does not reach the next user",
+    async (text) => {
+      const direct = new Host("primary", { url: cluster.primary.url, name: "direct" }, defaultHostOptions, {
+        clock: systemClock,
+        logger: silentLogger,
+      });
+      await direct.query(text, undefined, { discard: false }, neverAborted).catch(() => {});
+      const { rows } = await direct.query("SELECT id FROM t", undefined, { discard: false }, neverAborted);
+      expect(rows).toEqual([]);
+      expect(await cluster.sql(cluster.primary, "SELECT pid FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'")).toEqual([]);
+      await direct.close();
+    },
+  );
+});
+
+test("a replica that ends a connection to keep up with its primary fails that transaction alone", async () => {
+  // Case 32, FATAL
+  const standby = async () => (await lb.query<{ r: boolean }>("SELECT pg_is_in_recovery() AS r")).rows[0]?.r;
+  const failure = await failureOf(
+    lb.transaction({ readOnly: true }, async (tx) => {
+      const { rows } = await tx.query<{ pid: number }>("SELECT pg_backend_pid() AS pid, count(*) FROM t");
+      await cluster.sql(cluster.primary, "TRUNCATE t");
+      await until(async () => (await cluster.sql(replica, `SELECT FROM pg_stat_activity WHERE pid = ${rows[0]?.pid}`)).length === 0);
+      await tx.query("SELECT 1");
+    }),
+  );
+  expect(failure.code).toBe("database_unavailable");
+  expect(await standby()).toBe(true);
+});
+
+describe("a transaction that the primary cancels for another one's sake", () => {
+  const conflicting = (given: { retryTransaction?: boolean }) => {
+    let tries = 0;
+    const work = lb.transaction({ ...given, isolationLevel: "serializable" }, async (tx) => {
+      tries++;
+      await tx.query("SELECT count(*) FROM t");
+      // Another one that reads and writes the same way, on the first try only.
+      if (tries === 1) {
+        await cluster.sql(cluster.primary, "BEGIN ISOLATION LEVEL SERIALIZABLE; INSERT INTO t SELECT 100 + count(*) FROM t; COMMIT");
+      }
+      await tx.query("INSERT INTO t SELECT 200 + count(*) FROM t");
+      return tries;
+    });
+    return work;
+  };
+
+  // Case 33
+  test("fails with the server's error", async () => {
+    await expect(conflicting({})).rejects.toMatchObject({ code: "40001" });
+  });
+
+  test("is run again as a whole where it says that it may be", async () => {
+    expect(await conflicting({ retryTransaction: true })).toBe(2);
+    expect(await cluster.sql(cluster.primary, "SELECT id FROM t ORDER BY id")).toEqual([{ id: 100 }, { id: 201 }]);
+  });
+});
