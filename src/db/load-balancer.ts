@@ -18,8 +18,6 @@ import type {
   TransactionOptions,
 } from "./options.ts";
 import { type OptionsAndWork, optionsAndWork } from "./options-and-work.ts";
-import { PrimaryGate } from "./overload/primary-gate.ts";
-import { RetryBudget } from "./overload/retry-budget.ts";
 import { PinnedConnection } from "./pinned-connection.ts";
 import type { Position } from "./position/position.ts";
 import { type ReadOnlyKnown, Router } from "./router.ts";
@@ -74,14 +72,7 @@ export class LoadBalancer implements AsyncDisposable {
       store: store ?? new MemoryStickingStore({ expirationMs }, { clock }),
     });
     this.#tokens = secret === undefined ? undefined : new PositionTokens({ secret, audience, expirationMs }, { clock });
-    const executor = new Executor(options, {
-      ...deps,
-      hosts,
-      metrics: this.#metrics,
-      sticking: this.#sticking,
-      gate: primaryGate(options, this.#metrics, deps),
-      retries: new RetryBudget(options.overload, { clock }),
-    });
+    const executor = new Executor(options, { ...deps, hosts, metrics: this.#metrics, sticking: this.#sticking });
     this.#router = new Router({ classifier: this.#classifier, executor, sticking: this.#sticking });
   }
 
@@ -298,19 +289,6 @@ export class LoadBalancer implements AsyncDisposable {
   #within<T>(change: Partial<Frame>, fn: () => Promise<T>): Promise<T> {
     return this.#frames.run({ ...this.#frames.current, ...change }, fn);
   }
-}
-
-/** None where reads belong to the primary, since no other server is for them. */
-function primaryGate(
-  options: LoadBalancerOptions,
-  { shed }: DbMetrics,
-  deps: LoadBalancerDeps & { readonly monitor: HostMonitor; readonly discovery: DiscoveryLoop | undefined },
-): PrimaryGate | undefined {
-  const { servers, hosts } = deps.monitor;
-  if (!deps.discovery && servers.filter(({ listed }) => listed.reads !== "never").length < 2) return undefined;
-  const { poolSize, connectTimeoutMs, overload } = options;
-  const strained = () => (hosts.snapshot.primary?.host.outstanding ?? 0) > poolSize;
-  return new PrimaryGate({ ...overload, poolSize, connectTimeoutMs }, { ...deps, shed, strained });
 }
 
 /** The surrounding transaction; code that outlives its function runs outside of it. */

@@ -6,7 +6,6 @@ import { defaultExecutorOptions, type ExecutorOptions } from "./executor.ts";
 import { defaultHostOptions, type HostOptions, type QueryResult } from "./hosts/host.ts";
 import { defaultHostMonitorOptions, type HostMonitorOptions } from "./hosts/host-monitor.ts";
 import type { JobCheck } from "./jobs/job-positions.ts";
-import { defaultOverloadOptions, type OverloadOptions } from "./overload/overload-options.ts";
 import type { IsolationLevel } from "./session.ts";
 import { defaultStickingOptions, type StickingOptions } from "./sticking/sticking.ts";
 import type { StickKey } from "./sticking/sticking-key.ts";
@@ -26,8 +25,6 @@ export interface LoadBalancerOptions extends HostOptions, HostMonitorOptions, Ex
   readonly replicas: readonly string[];
   /** How more servers are found, beside those that are listed here. Default: not at all. */
   readonly discovery?: DiscoveryOptions;
-  /** What protects the primary from reads that find no replica. */
-  readonly overload: OverloadOptions;
   /** How later sessions see what was written for their keys. */
   readonly sticking: SharedStickingOptions;
 }
@@ -47,7 +44,6 @@ export interface SharedStickingOptions extends StickingOptions {
 export const defaultLoadBalancerOptions: Omit<LoadBalancerOptions, "primary"> = {
   name: "main",
   replicas: [],
-  overload: defaultOverloadOptions,
   sticking: { ...defaultStickingOptions, expirationMs: 30_000, audience: "" },
   ...defaultHostOptions,
   ...defaultHostMonitorOptions,
@@ -70,8 +66,6 @@ export interface QueryOptions {
   readonly hint?: "read";
   /** Doing it twice does no harm: a write whose connection is lost is tried again. Default false. */
   readonly idempotent?: boolean;
-  /** A read takes a replica that is out for its lag, but lags no more than this, rather than the primary. Default: none. */
-  readonly maxStalenessMs?: number;
 }
 
 /** One transaction's options. */
@@ -80,8 +74,6 @@ export interface TransactionOptions {
   readonly readOnly?: boolean;
   /** Default: the server's. "serializable" runs on the primary, since standbys do not have it. */
   readonly isolationLevel?: IsolationLevel;
-  /** As in {@link QueryOptions}, for a transaction with `readOnly`. */
-  readonly maxStalenessMs?: number;
   /** Its function may be run again as a whole, at most twice, when the server cancels it for another transaction's sake. Default false. */
   readonly retryTransaction?: boolean;
   readonly signal?: AbortSignal;
