@@ -27,7 +27,8 @@ const tries = (work: () => Promise<unknown>) =>
     () => true,
     () => false,
   );
-const roles = (lb: LoadBalancer) => Object.fromEntries(lb.status.map(({ host, role, reason }) => [host.split(":")[1], reason || role]));
+const roles = (lb: LoadBalancer) =>
+  Object.fromEntries(lb.status.map(({ host, role, reason }) => [host.split(":")[1], role === "none" ? reason : role]));
 
 async function clusterWithTable(replicas: number): Promise<PostgresCluster & { first: PostgresServer; second: PostgresServer }> {
   const cluster = await startPostgresCluster({ replicas });
@@ -106,10 +107,34 @@ test("a primary that is made read-only is none until it accepts writes again; re
     })(),
   );
   expect(failure.code).toBe("database_unavailable");
-  await until("it is seen", () => roles(lb)[primary.port] === "demoted");
+  await until("it is seen", () => roles(lb)[primary.port] === "replica");
   expect(await portOf(lb, "SELECT inet_server_port()::int AS port")).toBe(first.port);
+  await first.stop();
+  await until("reads go to the only one that is left", () => tries(() => portOf(lb, "SELECT inet_server_port()::int AS port")));
   await readOnly("off");
   await until("writes are accepted again", () => tries(() => writtenAt(lb)));
+}, 60_000);
+
+test("two servers that accept writes on one timeline get none, and say so; one standby alone serves reads (B131)", async () => {
+  await using cluster = await clusterWithTable(1);
+  const { primary, first } = cluster;
+  await using tested = await balancer({ primary: primary.url, replicas: [first.url] });
+  await using alone = await balancer({ primary: first.url });
+  expect(await portOf(alone.lb, "SELECT inet_server_port()::int AS port")).toBe(first.port);
+  expect(await failureOf(alone.lb.query("INSERT INTO t VALUES (2)"))).toMatchObject({ code: "database_unavailable" });
+  const { lb, events } = tested;
+  await until("the log is known", () => lb.status[0]?.timeline === 1);
+  await first.stop();
+  await first.isolate();
+  await first.start();
+  await until("both are seen", () => events.includes("two_primaries"));
+  for (let i = 0; i < 3; i++) {
+    expect(await failureOf(lb.query("INSERT INTO t VALUES (2)"))).toMatchObject({ code: "database_unavailable", retryAfterMs: 1000 });
+  }
+  for (const server of [primary, first]) expect(await cluster.sql(server, "SELECT 1 FROM t")).toEqual([]);
+  await first.stop();
+  await until("the remaining one is written to", () => tries(() => writtenAt(lb)));
+  expect(await writtenAt(lb)).toBe(primary.port);
 }, 60_000);
 
 test("a URL of several servers finds the one that accepts writes, and its target_session_attrs says what the others are for", async () => {

@@ -18,6 +18,8 @@ export interface PostgresServer {
   shutDown(): Promise<void>;
   /** Ends its recovery; resolves when it accepts writes. */
   promote(): Promise<void>;
+  /** Makes a stopped standby a server of its own, on the same timeline. */
+  isolate(): Promise<void>;
   /** Makes a standby that runs, or a server that is stopped, follow another server. */
   follow(other: PostgresServer): Promise<void>;
 }
@@ -146,6 +148,7 @@ function serverIn(runner: Runner, dir: string, port: number): PostgresServer {
     },
     shutDown: () => control("stop", "-m", "fast", "stop"),
     promote: () => control("promote", "promote"),
+    isolate: () => rm(join(dir, "standby.signal")),
     follow: async (other) => {
       const settings = { primary_conninfo: `host=127.0.0.1 port=${other.port} user=postgres`, primary_slot_name: "" };
       if (await isRunning(dir)) {

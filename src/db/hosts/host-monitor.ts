@@ -197,7 +197,10 @@ export class HostMonitor implements AsyncDisposable {
     server.asking = true;
     try {
       // A single server has nothing to be compared with, and some services have no log to ask about.
-      server.answered(await server.probe.ask(this.#servers.size > 1 ? "full" : "role", patienceMs, signal));
+      const facts = await server.probe.ask(this.#servers.size > 1 ? "full" : "role", patienceMs, signal);
+      // The primary's name may lead elsewhere after a failover, while this connection still leads to the old one.
+      if (server.listed.hint === "primary" && (facts.inRecovery || facts.readOnly)) server.probe.reconnect();
+      server.answered(facts);
     } catch (error) {
       const kind = errorClass(error);
       server.missed(kind === "statement" ? "slow" : kind);

@@ -16,9 +16,13 @@ export interface ProbeOptions {
 
 interface Connected {
   readonly client: RoleClient;
+  readonly sinceMs: number;
   /** Whether replication origins may be read; undefined until it was asked. */
   origins: boolean | undefined;
 }
+
+// A name may lead to another server by then, and a server that takes no new connections is not well.
+const maxLifetimeMs = 60_000;
 
 /** Asks one server about itself, on a connection of its own, so that it neither waits for requests nor takes their place. */
 export class ServerProbe implements AsyncDisposable {
@@ -40,13 +44,23 @@ export class ServerProbe implements AsyncDisposable {
     const connected = await this.#patiently(this.#connection, deadline.signal, signal);
     const asked = this.#ask(connected, depth);
     try {
-      return await this.#patiently(asked, deadline.signal, signal);
+      const facts = await this.#patiently(asked, deadline.signal, signal);
+      if (this.#clock.monotonic() - connected.sinceMs > maxLifetimeMs) this.reconnect();
+      return facts;
     } catch (error) {
       asked.catch(() => {});
       // The answer may still come, to a question that nobody remembers.
       this.#forget(connected.client);
       throw error;
     }
+  }
+
+  /** The next question goes to whoever the address leads to then. */
+  reconnect(): void {
+    this.#connection?.then(
+      ({ client }) => this.#forget(client),
+      () => {},
+    );
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -78,7 +92,7 @@ export class ServerProbe implements AsyncDisposable {
     });
     client.on("error", () => this.#forget(client));
     const connecting: Promise<Connected> = client.connect().then(
-      () => ({ client, origins: undefined }),
+      () => ({ client, sinceMs: this.#clock.monotonic(), origins: undefined }),
       (error) => {
         if (this.#connection === connecting) this.#connection = undefined;
         throw error;

@@ -69,6 +69,7 @@ export class Server {
     let host = this.#hosts.get(role);
     if (!host) {
       host = this.#deps.openHost(role, this.listed);
+      host.originsReadable = this.facts?.originLsn !== undefined;
       this.#hosts.set(role, host);
     }
     return host;

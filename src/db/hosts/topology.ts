@@ -60,7 +60,9 @@ export function decideTopology(candidates: readonly Candidate[], before: Pick<To
     identity: known,
     primary,
     verified: chosen !== undefined,
-    roles: new Map(candidates.map((one) => [one.name, roleOf(one, candidates, primary, known)])),
+    roles: new Map(
+      candidates.map((one) => [one.name, roleOf(one, candidates, { primary, identity: known, verified: chosen !== undefined })]),
+    ),
     conflict: best.length > 1 ? best.map((one) => one.name) : [],
   };
 }
@@ -109,7 +111,11 @@ function remaining(candidates: readonly Candidate[], name: string | undefined): 
   return one.verdict === "replica" ? undefined : name;
 }
 
-function roleOf(one: Candidate, all: readonly Candidate[], primary: string | undefined, identity: Identity | undefined): RoleVerdict {
+function roleOf(
+  one: Candidate,
+  all: readonly Candidate[],
+  { primary, identity, verified }: Pick<Topology, "primary" | "identity" | "verified">,
+): RoleVerdict {
   const { facts } = one;
   if (one.name === primary) return { role: "primary", reason: "" };
   if (!facts) return { role: "replica", reason: "" };
@@ -117,6 +123,10 @@ function roleOf(one: Candidate, all: readonly Candidate[], primary: string | und
   if (facts.inRecovery) return ours ? { role: "replica", reason: "" } : { role: "none", reason: "foreign_system" };
   if (facts.subscriber && (!identity || !ours)) return { role: "replica", reason: "" };
   if (!ours) return { role: "none", reason: "foreign_system" };
-  if (facts.readOnly) return { role: "none", reason: "demoted" };
+  if (facts.readOnly) {
+    // Between two primaries, and in maintenance, it has what there is to read.
+    const newest = !verified && facts.timeline >= (identity?.timeline ?? 0);
+    return newest ? { role: "replica", reason: "" } : { role: "none", reason: "demoted" };
+  }
   return { role: "none", reason: ineligible(one, all, identity) || "second_primary" };
 }

@@ -42,10 +42,13 @@ export function judge(facts: ServerFacts, primary: KnownPrimary, before: Verdict
   const lagBytes = bytesBehind(facts, primary.position);
   const measured = { stale: !primary.answers, lagBytes, lagMs: facts.replayDelayMs };
   const usable: Verdict = { usable: true, reason: "", ...measured };
-  if (passesByTime(facts, limits)) return usable;
+  // Asked for its role only: there is nothing to compare it with.
+  if (facts.systemId === "" || passesByTime(facts, limits)) return usable;
   if (lagBytes !== undefined && lagBytes <= limits.maxReplicationDifferenceBytes) return usable;
   // What is missing by the primary's own word is missing, whether it answers now or not.
   if (lagBytes !== undefined) return { usable: false, reason: "lag", ...measured };
+  // Out of recovery and not written to yet: on its way to be the primary, and nobody has more.
+  if (!facts.inRecovery && facts.readOnly && facts.systemId === primary.position?.systemId) return usable;
   if (!facts.inRecovery) return { usable: false, reason: "origin_unknown", ...measured };
   const behindReceived = notReplayed(facts);
   if (behindReceived === undefined) return { usable: false, reason: "lag_unknown", ...measured };

@@ -100,13 +100,18 @@ describe("a failover", () => {
   test("out of recovery but read-only is no primary (case 36)", () => {
     const decided = decideTopology([server("a", undefined), server("b", primaryFacts({ timeline: 2, readOnly: true }))], known);
     expect(decided.primary).toBe("a");
-    expect(reasons(decided)).toMatchObject({ b: "demoted" });
+    expect(reasons(decided)).toMatchObject({ b: "replica" });
   });
 
   test("a demoted primary ends being it by its own word", () => {
     const decided = decideTopology([server("a", primaryFacts({ readOnly: true })), server("b", standbyFacts())], known);
     expect(decided.primary).toBeUndefined();
-    expect(reasons(decided)).toEqual({ a: "demoted", b: "replica" });
+    expect(reasons(decided)).toEqual({ a: "replica", b: "replica" });
+  });
+
+  test("a demoted primary serves nothing once there is a new one", () => {
+    const list = [server("a", primaryFacts({ readOnly: true })), server("b", primaryFacts({ timeline: 2 }))];
+    expect(reasons(decideTopology(list, known))).toEqual({ a: "demoted", b: "primary" });
   });
 
   test("one server under two names is no conflict", () => {

@@ -106,6 +106,11 @@ test("the time limit can be doubled or ignored", () => {
   );
 });
 
+test("a server that was asked for its role only is not judged by its log", () => {
+  const facts = standbyFacts({ systemId: "", replayDelayMs: undefined, replayLsn: undefined });
+  expect(judge(facts, unknown, undefined, limits)).toMatchObject({ usable: true, reason: "" });
+});
+
 test("the figures are told along", () => {
   expect(judge(standbyFacts({ replayDelayMs: 5 }), at(3000n), undefined, limits)).toMatchObject({ lagBytes: 2000, lagMs: 5 });
 });
