@@ -1,3 +1,5 @@
+import type { DiscoveryOptions } from "../db/index.ts";
+
 /** Where a listener binds. */
 export interface ListenAddress {
   readonly host: string;
@@ -58,6 +60,10 @@ export interface Config {
     /** Primary; undefined: embedded. */
     readonly url: string | undefined;
     readonly replicas: readonly string[];
+    /** Undefined: all servers are listed above. */
+    readonly discovery: DiscoveryOptions | undefined;
+    /** For connections to servers that left the list. */
+    readonly disconnectTimeoutMs: number;
   };
   readonly cache: {
     /** Undefined: `<data dir>/cache`. */

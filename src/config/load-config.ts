@@ -1,7 +1,8 @@
 import { resolve } from "node:path";
 import { formatHostPort, type HostPort, isLoopback } from "./addresses.ts";
 import type { Config, ListenAddress } from "./config.ts";
-import type { KeyName, Values } from "./keys.ts";
+import { discoveryOptions, discoveryProblems } from "./discovery.ts";
+import { type KeyName, keys, type Values } from "./keys.ts";
 import { type ConfigInput, type Merged, mergeSources, sources } from "./merge.ts";
 import { tlsJoinSentence } from "./not-built.ts";
 import { configError, type Problem } from "./problems.ts";
@@ -60,7 +61,12 @@ function build(merged: Merged, cwd: string): LoadedConfig {
       probeTimeoutMs: value("cluster.probe_timeout"),
     },
     objectStorage: { url: value("object_storage.url") },
-    database: { url: value("database.url"), replicas: value("database.replicas") },
+    database: {
+      url: value("database.url"),
+      replicas: value("database.replicas"),
+      discovery: discoveryOptions(value),
+      disconnectTimeoutMs: value("database.discovery.disconnect_timeout"),
+    },
     cache: { dir: path("cache.dir"), maxBytes: value("cache.max_bytes"), minFreeBytes: value("cache.min_free_bytes") },
     git: { binPath: value("git.bin_path") },
     routing: { unawareClients: value("routing.unaware_clients"), http: value("routing.http") },
@@ -159,8 +165,20 @@ function checkGossip(merged: Merged): Problem[] {
 
 function checkDatabase(merged: Merged): Problem[] {
   const replicas = merged.settings.get("database.replicas")?.value as Values["database.replicas"] | undefined;
-  if (!replicas?.length || merged.settings.has("database.url") || merged.problems.length > 0) return [];
-  return [problemAt(merged, "database.replicas", "needs database.url, the primary of these replicas")];
+  if (merged.problems.length > 0) return [];
+  const problems: Problem[] = [];
+  if (replicas?.length && !merged.settings.has("database.url")) {
+    problems.push(problemAt(merged, "database.replicas", "needs database.url, the primary of these replicas"));
+  }
+  const value = <K extends KeyName>(key: K) => merged.settings.get(key)?.value as Values[K];
+  for (const { key, message } of discoveryProblems(value, (key) => !hasDefault(merged, key)))
+    problems.push(problemAt(merged, key, message));
+  return problems;
+}
+
+/** Whether the value is the one that it has when nobody sets it, which is how `config show` writes it. */
+function hasDefault(merged: Merged, key: KeyName): boolean {
+  return JSON.stringify(merged.settings.get(key)?.raw) === JSON.stringify(keys[key].default);
 }
 
 function deepFreeze<T>(value: T): T {

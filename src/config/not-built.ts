@@ -28,7 +28,6 @@ export const notBuilt: readonly NotBuilt[] = [
   { key: "storage", shape: "array", sentence: "standalone storages are not built yet; repositories live in object_storage.url" },
   { key: "storage", sentence: "retention, epochs and compaction cannot be set yet" },
   { key: "cluster.enabled", values: [false], sentence: "running without a cluster is not built yet; one node alone is a cluster of one" },
-  { key: "database.discovery", sentence: "discovery of database replicas is not built yet; list them in database.replicas" },
   { key: "database.sticking.store", values: ["redis", "token"], sentence: 'sticking stores other than "memory" are not built yet' },
   { key: "database.sticking.redis_url", sentence: 'sticking stores other than "memory" are not built yet' },
   { key: "database.sticking.secret", sentence: "signed database positions are not built yet" },

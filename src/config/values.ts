@@ -144,5 +144,15 @@ export const databaseUrl = text().refine(
   "must be postgres://[USER[:PASSWORD]@]HOST[:PORT]/NAME",
 );
 
+/** A database server whose other parameters are the primary's. */
+export const serverAddress = text(260).refine((value) => {
+  const [, address, port] = /^(\[[\da-fA-F:.]+\]|[^\s:[\]/@?#,]+)(?::(\d{1,5}))?$/.exec(value) ?? [];
+  return (
+    address !== undefined &&
+    isHost(address.replace(/^\[|\]$/g, "")) &&
+    (port === undefined || (Number(port) >= 1 && Number(port) <= 65_535))
+  );
+}, "must be HOST or HOST:PORT");
+
 /** 1 to 128 of the characters that a node name may have. */
 export const nodeName = z.string("must be a string").regex(/^[A-Za-z0-9._:-]{1,128}$/, "must be 1 to 128 of A-Z a-z 0-9 . _ : -");

@@ -1,6 +1,6 @@
 import { type Clock, CodedError, type Random } from "../base/index.ts";
 import { createCatalog, startEmbeddedPostgres } from "../catalog/index.ts";
-import { createLoadBalancer } from "../db/index.ts";
+import { createLoadBalancer, type DiscoveryOptions, type GivenLoadBalancerOptions } from "../db/index.ts";
 import type { Logger, Metrics } from "../observability/index.ts";
 import { BackOff } from "./back-off.ts";
 import { type CloseStack, disposeAsync } from "./close-stack.ts";
@@ -10,7 +10,14 @@ import type { LateCatalog } from "./late-catalog.ts";
 export type DatabasePlace =
   /** The data directory of this node, or of another on the same host. */
   | { readonly kind: "embedded"; readonly directory: string }
-  | { readonly kind: "urls"; readonly primary: string; readonly replicas: readonly string[] }
+  | {
+      readonly kind: "urls";
+      readonly primary: string;
+      readonly replicas: readonly string[];
+      /** How this node finds more; each node for itself. */
+      readonly discovery?: DiscoveryOptions;
+      readonly disconnectTimeoutMs?: number;
+    }
   | { readonly kind: "none" };
 
 interface OpenDatabaseDeps {
@@ -73,12 +80,14 @@ async function open(
   { closing, ...parts }: OpenDatabaseDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  let urls: { primary: string; replicas: readonly string[] };
-  if (place.kind === "urls") urls = place;
-  else {
+  let options: GivenLoadBalancerOptions;
+  if (place.kind === "urls") {
+    const { kind: _kind, ...given } = place;
+    options = given;
+  } else {
     const server = closing.use("embedded database", await startEmbeddedPostgres({ dir: place.directory }, parts, signal), disposeAsync);
-    urls = { primary: server.url(), replicas: [] };
+    options = { primary: server.url() };
   }
-  const database = closing.use("database", await createLoadBalancer(urls, parts), disposeAsync);
+  const database = closing.use("database", await createLoadBalancer(options, parts), disposeAsync);
   catalog.set(closing.use("catalog", await createCatalog({ startTimeoutMs: 0 }, { ...parts, database }), disposeAsync));
 }

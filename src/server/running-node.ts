@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { abortable, CodedError, packageVersion, sharedAbortController, startDeadline } from "../base/index.ts";
 import { createRepositoryCache } from "../cache/index.ts";
 import type { Config } from "../config/index.ts";
@@ -168,8 +169,9 @@ export class RunningNode implements GitalyServer {
 
   /** The configured database, the one the members use, or an embedded one of this node's own. */
   #databasePlace(place: ClusterPlace, answer: PeerAnswer | undefined): DatabasePlace {
-    const { url, replicas } = this.#config.database;
-    if (url !== undefined) return { kind: "urls", primary: url, replicas };
+    const { url, replicas, discovery: given, disconnectTimeoutMs } = this.#config.database;
+    const discovery = given && { discovery: { ...given, snapshotFile: join(this.#parts.dataDir, "database-hosts.json") } };
+    if (url !== undefined) return { kind: "urls", primary: url, replicas, disconnectTimeoutMs, ...discovery };
     if (place.database) return place.database;
     const told = answer && databaseOf(answer);
     return told && told.kind !== "none" ? told : { kind: "embedded", directory: this.#parts.dataDir };
