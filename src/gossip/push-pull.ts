@@ -79,8 +79,10 @@ export class PushPull {
     await this.#countingFailures(async () => {
       // A peer that may read this member but not be read would take it for a member that never answers.
       if (this.#mismatched.has(formatAddress(to))) await this.query(to, signal);
-      const nodes = this.#deps.localNodes();
-      const reply = await this.#exchange(to, { type: "pushPull", join, nodes, userState: this.#userState.local(join) }, signal);
+      const view = (): PushPullMessage => {
+        return { type: "pushPull", join, nodes: this.#deps.localNodes(), userState: this.#userState.local(join) };
+      };
+      const reply = await this.#exchange(to, view, signal);
       this.#checkCluster(reply, to);
       this.#merge(reply, join);
     });
@@ -160,7 +162,7 @@ export class PushPull {
     this.#userState.merge(userState, join);
   }
 
-  async #exchange(to: GossipAddress, message: PushPullMessage, signal: AbortSignal): Promise<PushPullMessage> {
+  async #exchange(to: GossipAddress, message: PushPullMessage | (() => PushPullMessage), signal: AbortSignal): Promise<PushPullMessage> {
     const reply = await this.#io.ask(to, message, signal).catch((error) => {
       if (CodedError.is(error, "cluster_mismatch")) this.#noteMismatch(formatAddress(to));
       throw error;

@@ -40,12 +40,13 @@ export class StreamIo {
   }
 
   /**
-   * Sends `message` to the peer at `to` and reads its answer. Errors: `cluster_mismatch` with the reason `key` where the two do
+   * Sends `message` to the peer at `to` and reads its answer. A function is called once the stream stands, which may take long:
+   * so it tells what is true then. Errors: `cluster_mismatch` with the reason `key` where the two do
    * not encrypt alike, `protocol_error`, `deadline_exceeded`, those of the network.
    */
-  async ask(to: GossipAddress, message: StreamMessage, signal: AbortSignal): Promise<StreamMessage> {
+  async ask(to: GossipAddress, message: StreamMessage | (() => StreamMessage), signal: AbortSignal): Promise<StreamMessage> {
     return this.#dial(to, signal, async (stream, deadline) => {
-      await this.#write(stream, message, true, deadline);
+      await this.#write(stream, typeof message === "function" ? message() : message, true, deadline);
       try {
         const reply = await receive(stream, new StreamReader(this.#options.envelope, true), deadline);
         if (reply.type === "error") throw this.#peerError(reply.error, to);

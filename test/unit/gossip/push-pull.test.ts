@@ -17,7 +17,14 @@ const random = simRandom(1);
 const seal = (message: StreamMessage, compress = false) => sealStream(message, { ...envelope, compress, dialled: true }, random);
 const question: StreamMessage = { type: "pushPull", join: false, nodes: [], userState: new Uint8Array() };
 
-function create({ guard = openClusterGuard, hooks = {} }: { guard?: ClusterGuard; hooks?: MemberHooks } = {}) {
+interface Given {
+  guard?: ClusterGuard;
+  hooks?: MemberHooks;
+  transport?: Transport;
+  localNodes?: () => PushNodeState[];
+}
+
+function create({ guard = openClusterGuard, hooks = {}, transport = {} as Transport, localNodes = () => [] }: Given = {}) {
   const clock = new SimClock();
   const merged: number[] = [];
   const dropped = new Map<string, number>();
@@ -29,7 +36,7 @@ function create({ guard = openClusterGuard, hooks = {} }: { guard?: ClusterGuard
       random,
       hooks: new HookCalls(hooks, { clock, logger: silentLogger }),
       logger: silentLogger,
-      transport: {} as Transport,
+      transport,
       guard,
       metrics: {
         ...metrics,
@@ -37,7 +44,7 @@ function create({ guard = openClusterGuard, hooks = {} }: { guard?: ClusterGuard
           add: (by = 1, labels = {}) => void dropped.set(String(labels["reason"]), (dropped.get(String(labels["reason"])) ?? 0) + by),
         },
       },
-      localNodes: () => [],
+      localNodes,
       source: () => ({ address: new Uint8Array(), port: 0, node: "" }),
       pingNumber: () => 1,
       merge: (nodes: readonly PushNodeState[]) => merged.push(nodes.length),
@@ -133,3 +140,18 @@ test("a peer of another cluster gets the guard's part of the user state, and of 
 function raw(text: string): Buffer {
   return Buffer.concat([Buffer.of(0xa0 | text.length), Buffer.from(text)]);
 }
+
+test("a full exchange tells what is known once its stream stands, which may be long after it was begun", async () => {
+  const node = { name: "n3", address: Uint8Array.of(10, 0, 0, 3), port: 1, meta: new Uint8Array(), versions: new Uint8Array() };
+  const known: PushNodeState[] = [{ ...node, incarnation: 1, state: "alive" }];
+  const stream = streamOf();
+  const dial = async () => {
+    known[0] = { ...node, incarnation: 1, state: "dead" };
+    return stream;
+  };
+  const { clock, pushPull } = create({ transport: { dial } as unknown as Transport, localNodes: () => [...known] });
+  const exchange = pushPull.synchronize({ host: "10.0.0.2", port: 1 }, true, neverAborted).catch(() => {});
+  await clock.until(exchange);
+  const told = new StreamReader(envelope, false).push(stream.answer);
+  expect(told?.type === "pushPull" && told.nodes.map(({ state }) => state)).toEqual(["dead"]);
+});
