@@ -27,7 +27,7 @@ export interface Transport {
   readonly address: GossipAddress;
   /** The IP address that peers should use if nothing else is configured. */
   readonly advertiseHost: string;
-  /** Starts delivery. Nothing is delivered before, and nothing after {@link close} began. */
+  /** Starts delivery. Nothing is delivered before, and nothing after {@link close} began: streams that come then are ended. */
   start(handlers: TransportHandlers): void;
   /** Sends one datagram. Never blocks and never throws; it may be lost, doubled or overtaken. `to.host` is an IP address. */
   sendPacket(bytes: Uint8Array, to: GossipAddress): void;

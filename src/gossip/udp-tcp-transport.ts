@@ -37,9 +37,15 @@ async function bindableHost(host: string): Promise<string> {
 async function listen(host: string, port: number): Promise<Server> {
   const server = createServer();
   server.maxConnections = maxInboundStreams;
+  // Whoever comes before there is someone to serve them would be held, and hold the server open.
+  server.on("connection", refuse);
   server.listen({ host, port });
   await once(server, "listening");
   return server;
+}
+
+function refuse(socket: Socket): void {
+  socket.destroy();
 }
 
 async function bindDatagrams(host: string, port: number): Promise<DatagramSocket> {
@@ -86,6 +92,7 @@ class UdpTcpTransport implements Transport {
     this.#datagrams.on("message", (bytes, remote) => {
       if (!this.#closed) handlers.onPacket(bytes, { host: plainHost(remote.address), port: remote.port });
     });
+    this.#server.off("connection", refuse);
     this.#server.on("connection", (socket) => {
       if (this.#closed) socket.destroy();
       else void handlers.onStream(this.#track(socket));

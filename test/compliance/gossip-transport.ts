@@ -128,6 +128,15 @@ export function describeGossipTransport(name: string, setup: TransportSetup): vo
       stream.close();
     }));
 
+  test(`${name}: a stream that comes before the start is ended, and does not keep the transport open`, () =>
+    withPair(setup, async (a, b) => {
+      a.start(handlers());
+      const stream = await a.dial(b.address, neverAborted);
+      await expect(readAll(stream).catch(() => "")).resolves.toBe("");
+      stream.close();
+      await b.close();
+    }));
+
   test(`${name}: an address resolves to itself`, () =>
     withPair(setup, async (a) => {
       expect(await a.resolve("127.0.0.1", neverAborted)).toEqual(["127.0.0.1"]);

@@ -92,7 +92,8 @@ export class MemoryTransport implements Transport {
   #serve(stream: MemoryStream): void {
     this.#track(stream);
     this.#link.whenRunning(this.address.host, () => {
-      void this.#handlers?.onStream(stream);
+      if (this.#handlers) void this.#handlers.onStream(stream);
+      else stream.reset();
     });
   }
 
