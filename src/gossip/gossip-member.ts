@@ -6,7 +6,7 @@ import { Awareness } from "./awareness.ts";
 import { BroadcastQueue, retransmitLimit } from "./broadcast-queue.ts";
 import type { ClaimedNode, ClusterGuard } from "./cluster-guard.ts";
 import type { Envelope } from "./codec/envelope.ts";
-import type { PacketMessage, PingMessage, Source } from "./codec/message.ts";
+import type { PacketMessage, Source } from "./codec/message.ts";
 import { encodePacketMessage } from "./codec/packet-message.ts";
 import { DirectMessages } from "./direct-messages.ts";
 import { EventHub } from "./event-hub.ts";
@@ -20,6 +20,7 @@ import type { Member, PeerView, SendOptions } from "./member.ts";
 import type { MemberEvent, MemberRecord } from "./member-event.ts";
 import type { NodeRecord } from "./node-record.ts";
 import type { GossipTuning } from "./options.ts";
+import { PacketDispatch } from "./packet-dispatch.ts";
 import { PacketIo } from "./packet-io.ts";
 import { PathWarnings } from "./path-warnings.ts";
 import { ProbeHelper } from "./probe-helper.ts";
@@ -116,7 +117,7 @@ export class GossipMember implements Member {
     const node = (known: string) => this.#state.node(known);
     this.#rounds = new GossipRounds(tuning, {
       ...{ clock, random, node, queue: this.#queue, deadCount: () => this.#state.dead },
-      send: (to, versions, counted) => this.#io.send(to, [], versions, counted),
+      send: (to, counted) => this.#io.send(to, to.state === "alive" ? [] : [this.#ping(to)], to.versions, counted),
     });
     const source = () => this.#source();
     const send = this.#io.send.bind(this.#io);
@@ -152,8 +153,16 @@ export class GossipMember implements Member {
       },
       onLeaveSent: () => this.#onLeaveSent?.(),
     });
+    const packets = new PacketDispatch({
+      ...{ name, acks: this.#acks, events: this.#events, helper: this.#helper, hooks: this.#hooks, io: this.#io },
+      ...{ metrics: this.#metrics, isAllowed: deps.isAllowed },
+      onClaim: (claim) => this.#runner.apply(claim),
+      onProbed: (by) => this.#onProbed(by),
+    });
     transport.start({
-      onPacket: (bytes, from) => this.#onPacket(bytes, from),
+      onPacket: (bytes, from) => {
+        if (!this.#life.signal.aborted) packets.receive(bytes, from);
+      },
       onStream: (stream) => this.#onStream(stream),
     });
     this.#activity = this.#startActivity();
@@ -333,42 +342,10 @@ export class GossipMember implements Member {
     await this.#activity.ended;
   }
 
-  #onPacket(bytes: Uint8Array, from: GossipAddress): void {
-    if (this.#life.signal.aborted) return;
-    if (!this.#deps.isAllowed(from.host)) this.#metrics.dropped.add(1, { reason: "network" });
-    else {
-      const messages = this.#io.open(bytes, from);
-      // What comes with a ping of whoever was at this address before may be another cluster's.
-      const isMeant = messages[0]?.type !== "ping" || this.#isMeant(messages[0]);
-      for (const message of isMeant ? messages : messages.slice(0, 1)) this.#onMessage(message, from);
-    }
-  }
-
   async #onStream(stream: GossipStream): Promise<void> {
     if (this.#deps.isAllowed(stream.remote.host)) return await this.#pushPull.serve(stream, this.#life.signal);
     this.#metrics.dropped.add(1, { reason: "network" });
     stream.close();
-  }
-
-  #onMessage(message: PacketMessage, from: GossipAddress) {
-    switch (message.type) {
-      case "ping":
-        if (!this.#isMeant(message)) return this.#metrics.dropped.add(1, { reason: "wrong_node" });
-        this.#onSource(message.source);
-        return this.#io.send(replyAddress(message.source, from), [
-          { type: "ack", seqNo: message.seqNo, payload: this.#hooks.ackPayload() },
-        ]);
-      case "indirectPing":
-        return this.#helper.serve(message, replyAddress(message.source, from));
-      case "ack":
-        return this.#acks.ack(message.seqNo, message.payload);
-      case "nack":
-        return this.#acks.nack(message.seqNo, message.refused);
-      case "user":
-        return this.#events.emit({ type: "message", payload: message.payload });
-      default:
-        return this.#runner.apply(message);
-    }
   }
 
   /** Newcomers take their turn in probing and gossip; suspects of others may be probed next. */
@@ -379,13 +356,14 @@ export class GossipMember implements Member {
   }
 
   /** A probe of a member that is alive here says nothing new. */
-  #onSource({ node, address, port }: Source): void {
+  #onProbed({ node, address, port }: Source): void {
     if (node === "" || node === this.name || address.length === 0 || port === 0) return;
     if (this.#state.node(node)?.state !== "alive") this.#runner.apply({ type: "heard", node, address, port });
   }
 
-  #isMeant({ node }: PingMessage): boolean {
-    return node === "" || node === this.name;
+  /** Goes first to where `node` may be gone: who is there instead can tell that what follows is not for it. */
+  #ping({ name }: NodeRecord): PacketMessage {
+    return { type: "ping", seqNo: this.#acks.number(), node: name, source: this.#source() };
   }
 
   #source(): Source {
@@ -398,10 +376,4 @@ export class GossipMember implements Member {
     for (const { state } of this.#state.nodes) counts[state]++;
     return counts;
   }
-}
-
-/** Where an answer goes: the address that the sender advertises, which may differ from where the packet came from. */
-function replyAddress(source: Source, from: GossipAddress): GossipAddress {
-  const host = bytesToIp(source.address);
-  return host === undefined || source.port === 0 ? from : { host, port: source.port };
 }

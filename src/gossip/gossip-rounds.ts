@@ -1,5 +1,4 @@
 import type { Clock, Random } from "../base/index.ts";
-import type { GossipAddress } from "./address.ts";
 import type { BroadcastQueue } from "./broadcast-queue.ts";
 import type { NodeRecord } from "./node-record.ts";
 import { RoundRobin, type Turn } from "./round-robin.ts";
@@ -18,7 +17,7 @@ export interface GossipRoundsDeps {
   /** How many known nodes have failed. */
   readonly deadCount: () => number;
   /** Sends what waits in the queue; where it is not `counted`, the messages are as often still to be sent as before. */
-  readonly send: (to: GossipAddress, versions: Uint8Array, counted: boolean) => void;
+  readonly send: (to: NodeRecord, counted: boolean) => void;
 }
 
 /**
@@ -82,7 +81,7 @@ export class GossipRounds implements Disposable {
       const target = name === undefined ? undefined : node(name);
       if (!target) return;
       sent.add(target.name);
-      send(target, target.versions, counted);
+      send(target, counted);
     }
   }
 }

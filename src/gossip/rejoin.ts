@@ -1,5 +1,6 @@
-import type { Clock, Random } from "../base/index.ts";
-import { formatAddress, type GossipAddress } from "./address.ts";
+import { type Clock, CodedError, type Random } from "../base/index.ts";
+import { bytesToIp, formatAddress, type GossipAddress } from "./address.ts";
+import type { PushNodeState } from "./codec/message.ts";
 import type { NodeRecord } from "./node-record.ts";
 import { runPeriodically } from "./periodic.ts";
 
@@ -14,6 +15,8 @@ export interface RejoinDeps {
   readonly nodes: () => readonly NodeRecord[];
   readonly self: () => GossipAddress;
   readonly resolve: (host: string, signal: AbortSignal) => Promise<readonly string[]>;
+  /** The view of the peer, who learns nothing. */
+  readonly viewOf: (to: GossipAddress, signal: AbortSignal) => Promise<readonly PushNodeState[]>;
   /** Exchanges views with the peer. */
   readonly synchronize: (to: GossipAddress, signal: AbortSignal) => Promise<void>;
   readonly onAttempt: (to: GossipAddress, error: unknown) => void;
@@ -26,6 +29,7 @@ const firstDelayMs = 1000;
 /**
  * Tries, at a low rate and for a long time, to reach who is lost: addresses that this node was told to join through, and
  * members that failed. So partitions heal that lasted longer than the view's memory, and any order of starts ends in one cluster.
+ * Where a member was lost there may be another cluster now: only a peer that knows a member of this one is exchanged views with.
  */
 export class Rejoiner {
   readonly #options: RejoinOptions;
@@ -76,16 +80,20 @@ export class Rejoiner {
 
   /** One address of each kind, so that many who never return do not hide the one who does. */
   async #attempt(signal: AbortSignal): Promise<void> {
-    const chosen = new Map<string, GossipAddress>();
-    for (const kind of await this.#candidates(signal)) {
+    const chosen = new Map<string, { to: GossipAddress; isTrusted: boolean }>();
+    const { lost, forgotten, seeds } = await this.#candidates(signal);
+    for (const kind of [lost, forgotten, seeds]) {
       const to = kind[kind.length === 0 ? 0 : this.#deps.random.int(kind.length)];
-      if (to) chosen.set(formatAddress(to), to);
+      if (to) chosen.set(formatAddress(to), { to, isTrusted: kind === seeds });
     }
-    await Promise.all([...chosen.values()].map((to) => this.#try(to, signal)));
+    await Promise.all([...chosen.values()].map(({ to, isTrusted }) => this.#try(to, isTrusted, signal)));
   }
 
-  async #try(to: GossipAddress, signal: AbortSignal): Promise<void> {
+  async #try(to: GossipAddress, isTrusted: boolean, signal: AbortSignal): Promise<void> {
     try {
+      if (!isTrusted && !this.#knowsUs(await this.#deps.viewOf(to, signal))) {
+        throw new CodedError("cluster_mismatch", "at the address of a lost member there is one that knows none of this cluster", { ...to });
+      }
       await this.#deps.synchronize(to, signal);
       this.#deps.onAttempt(to, undefined);
     } catch (error) {
@@ -95,7 +103,7 @@ export class Rejoiner {
   }
 
   /** Who failed, who was forgotten after that, and whom this node was told to join. */
-  async #candidates(signal: AbortSignal): Promise<GossipAddress[][]> {
+  async #candidates(signal: AbortSignal): Promise<Record<"lost" | "forgotten" | "seeds", GossipAddress[]>> {
     const nowMs = this.#deps.clock.monotonic();
     const nodes = this.#deps.nodes();
     for (const [name, { untilMs }] of this.#peers) {
@@ -113,7 +121,15 @@ export class Rejoiner {
       isAt(this.#deps.self(), address) ||
       this.#deps.nodes().some((node) => node.state !== "dead" && node.state !== "left" && isAt(node, address));
     const forgotten = [...this.#peers.values()].map(({ address }) => address);
-    return [lost, forgotten, seeds].map((kind) => kind.filter((address) => !present(address)));
+    const absent = (addresses: GossipAddress[]) => addresses.filter((address) => !present(address));
+    return { lost: absent(lost), forgotten: absent(forgotten), seeds: absent(seeds) };
+  }
+
+  /** Whether a view holds a member, of now or before, by name and address. */
+  #knowsUs(view: readonly PushNodeState[]): boolean {
+    const known = new Map([...this.#peers].map(([name, { address }]) => [name, formatAddress(address)]));
+    for (const node of this.#deps.nodes()) known.set(node.name, formatAddress(node));
+    return view.some(({ name, address, port }) => known.get(name) === formatAddress({ host: bytesToIp(address) ?? "", port }));
   }
 }
 

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { CodedError } from "../../../src/base/index.ts";
 import { formatAddress, type GossipAddress } from "../../../src/gossip/address.ts";
 import type { NodeRecord } from "../../../src/gossip/node-record.ts";
 import { Rejoiner } from "../../../src/gossip/rejoin.ts";
@@ -17,9 +18,10 @@ const record = (index: number, state: NodeRecord["state"]): NodeRecord => ({
   changedAtMs: 0,
 });
 
-function create(nodes: NodeRecord[]) {
+function create(nodes: NodeRecord[], viewOf: () => readonly NodeRecord[] = () => nodes) {
   const clock = new SimClock();
   const asked: string[] = [];
+  const refused: string[] = [];
   const rejoiner = new Rejoiner(
     { rejoinIntervalMs: 15_000, rejoinMemoryMs: 3_600_000 },
     {
@@ -28,15 +30,18 @@ function create(nodes: NodeRecord[]) {
       nodes: () => nodes,
       self: () => ({ host: "10.0.0.1", port: 7946 }),
       resolve: async (host) => [host],
+      viewOf: async () => viewOf(),
       synchronize: async (to: GossipAddress) => {
         asked.push(formatAddress(to));
         throw new Error("nobody there");
       },
-      onAttempt: () => {},
+      onAttempt: (to, error) => {
+        if (CodedError.is(error, "cluster_mismatch")) refused.push(formatAddress(to));
+      },
     },
   );
   const stop = new AbortController();
-  return { clock, asked, rejoiner, stop, ended: rejoiner.run(stop.signal) };
+  return { clock, asked, refused, rejoiner, stop, ended: rejoiner.run(stop.signal) };
 }
 
 test("many members that never return do not keep the join address from being tried each time", async () => {
@@ -63,4 +68,28 @@ test("of the forgotten the last 1,024 are remembered, and none that is here agai
   const indices = asked.map((address) => Number(address.split(".")[2]) * 256 + Number.parseInt(address.split(".")[3] ?? "", 10));
   expect(indices.length).toBeGreaterThan(20);
   expect(Math.min(...indices)).toBeGreaterThanOrEqual(1100 - 1024);
+});
+
+test("where a member was lost, views are exchanged with a peer that knows someone of this cluster, and with no other", async () => {
+  const strangers = [record(1, "alive"), record(2, "alive")].map((node) => ({ ...node, port: 1 }));
+  const answers = [strangers, [...strangers, record(3, "alive")], [record(4, "dead")], [record(9, "alive")]];
+  const results = [];
+  for (const view of answers) {
+    // n3 has failed, n4 was forgotten after it had: that is at 10.0.0.4.
+    const { clock, asked, refused, rejoiner, stop, ended } = create(
+      [record(1, "alive"), record(2, "alive"), record(3, "dead")],
+      () => view,
+    );
+    rejoiner.remember(record(4, "dead"));
+    await clock.advance(1.5 * 15_000);
+    results.push([new Set(asked).size, new Set(refused).size]);
+    stop.abort();
+    await ended;
+  }
+  expect(results).toEqual([
+    [0, 2],
+    [2, 0],
+    [2, 0],
+    [0, 2],
+  ]);
 });
