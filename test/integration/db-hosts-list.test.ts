@@ -8,6 +8,7 @@ import { MonitorLog } from "../../src/db/hosts/monitor-log.ts";
 import { type Logger, noMetrics } from "../../src/observability/index.ts";
 import { failureOf } from "../support/failure-of.ts";
 import { type PostgresCluster, type PostgresServer, startPostgresCluster } from "../support/postgres-cluster.ts";
+import { startTcpFront } from "../support/tcp-front.ts";
 import { until } from "../support/until.ts";
 
 let cluster: PostgresCluster;
@@ -103,6 +104,52 @@ test("a connection that leads to another role than asked for is refused before a
     expect(host.connections.open).toBe(0);
   } finally {
     await host.close();
+  }
+});
+
+test("a server that announces no role, or a pooler before it, is asked for it", async () => {
+  const rename = (chunk: Buffer) => Buffer.from(chunk.toString("latin1").replace("in_hot_standby", "in_hot_xxxxxxx"), "latin1");
+  const acquire = async (server: PostgresServer) => {
+    await using front = await startTcpFront(server.port, { rewrite: rename });
+    const host = new Host("primary", { url: server.url.replace(`${server.port}`, `${front.port}`), name: "x" }, defaultHostOptions, deps);
+    try {
+      (await host.acquire(neverAborted))[Symbol.dispose]();
+      return "accepted";
+    } catch (error) {
+      return (error as Error & { reason: string }).reason;
+    } finally {
+      await host.close();
+    }
+  };
+  expect(await acquire(cluster.primary)).toBe("accepted");
+  expect(await acquire(first)).toBe("connect_failed");
+});
+
+test("a process that was busy with something else does not hold that against the servers", async () => {
+  found(first);
+  await inUse(first);
+  const impatient = new HostMonitor(
+    listServers(cluster.primary.url, [first.url]),
+    { ...options, probeTimeoutMs: 100, replicaCheckIntervalMs: 10 },
+    {
+      ...deps,
+      log: new MonitorLog({ logger, metrics: noMetrics }),
+    },
+  );
+  try {
+    await impatient.ready;
+    const isUp = () => impatient.hosts.snapshot.replicas[0]?.usable === true;
+    await until("it is in use", isUp);
+    events = [];
+    for (let i = 0; i < 10; i++) {
+      // Until a check is under way, which the stall then interrupts.
+      await until("a check is under way", () => impatient.servers.some((server) => server.asking));
+      for (const endMs = Date.now() + 150; Date.now() < endMs; );
+    }
+    await until("it is still in use", isUp);
+    expect(events.filter(({ event }) => event === "host_offline")).toEqual([]);
+  } finally {
+    await impatient[Symbol.asyncDispose]();
   }
 });
 

@@ -11,8 +11,8 @@ export interface TcpFront extends AsyncDisposable {
   pass(): void;
 }
 
-/** Starts a front on loopback before `port`. */
-export async function startTcpFront(port: number): Promise<TcpFront> {
+/** Starts a front on loopback before `port`. `rewrite` changes what the server says. */
+export async function startTcpFront(port: number, { rewrite = (chunk: Buffer) => chunk } = {}): Promise<TcpFront> {
   const sockets = new Set<Socket>();
   let swallowing = false;
   let accepted = 0;
@@ -32,7 +32,7 @@ export async function startTcpFront(port: number): Promise<TcpFront> {
       [outgoing, incoming],
     ] as const) {
       from.on("data", (chunk) => {
-        if (!swallowing) to.write(chunk);
+        if (!swallowing) to.write(from === outgoing ? rewrite(chunk) : chunk);
       });
       from.on("close", () => to.destroy());
     }

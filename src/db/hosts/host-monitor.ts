@@ -203,6 +203,8 @@ export class HostMonitor implements AsyncDisposable {
       server.answered(facts);
     } catch (error) {
       const kind = errorClass(error);
+      // It has no connection to spare, so it is there, and as good as before.
+      if (kind === "overload" && server.facts) return;
       server.missed(kind === "statement" ? "slow" : kind);
       if (!signal.aborted && server.misses === 1) {
         this.#deps.log.missed(server.name, error);
@@ -289,14 +291,16 @@ export class HostMonitor implements AsyncDisposable {
     this.#deps.log.replicas(replicas);
     this.hosts.publish(snapshot);
     const used = new Set([...(snapshot.primary ? [snapshot.primary.host] : []), ...replicas.map((one) => one.host)]);
-    for (const server of this.#servers.values()) this.#letGo(server.dropHosts(used));
+    for (const server of this.#servers.values()) this.#letGo(server.dropHosts(used), primary !== undefined && primary !== server);
   }
 
-  #letGo(hosts: readonly Host[]): void {
+  /** `succeeded`: another server is primary now, so that what still runs as a write on these would be lost. */
+  #letGo(hosts: readonly Host[], succeeded = false): void {
     for (const host of hosts) {
+      const patienceMs = succeeded && host.role === "primary" ? 0 : this.#options.disconnectTimeoutMs;
       const startedMs = this.#deps.clock.monotonic();
       this.#later(
-        host.drain(this.#options.disconnectTimeoutMs, this.#stop.signal).then((how) => {
+        host.drain(patienceMs, this.#stop.signal).then((how) => {
           this.#deps.log.disconnected(host.name, how, this.#deps.clock.monotonic() - startedMs);
         }),
       );
