@@ -24,7 +24,7 @@ export function retransmitLimit(multiplier: number, nodes: number): number {
 
 /**
  * Messages that wait to be gossiped, each a limited number of times: the least transmitted first, among those the
- * largest that fits, among those the newest. User messages have a quarter of each packet for themselves.
+ * largest that fits, among those the newest. User messages have a quarter of each packet for themselves, and always room for one.
  */
 export class BroadcastQueue {
   readonly #options: BroadcastQueueOptions;
@@ -72,7 +72,8 @@ export class BroadcastQueue {
   take(budgetBytes: number, nodes: number, counted = true): Uint8Array[] {
     if (this.size === 0) return [];
     const limit = Math.max(1, retransmitLimit(this.#options.retransmitMultiplier, nodes));
-    const reservedBytes = this.#user.size > 0 ? Math.floor(budgetBytes / 4) : 0;
+    const next = this.#user.first;
+    const reservedBytes = next ? Math.max(Math.floor(budgetBytes / 4), next.message.length + compoundPartOverheadBytes) : 0;
     const taken: [BroadcastTiers, Broadcast][] = [];
     let leftBytes = budgetBytes;
     const takeFrom = (tiers: BroadcastTiers, keepBytes: number) => {

@@ -17,6 +17,11 @@ export class BroadcastTiers {
     return this.#size;
   }
 
+  /** What is taken first where it fits. */
+  get first(): Broadcast | undefined {
+    return this.#tiers.find((tier) => tier.length > 0)?.[0];
+  }
+
   add(entry: Broadcast): void {
     while (this.#tiers.length <= entry.transmits) this.#tiers.push([]);
     const tier = this.#tiers[entry.transmits] as Broadcast[];

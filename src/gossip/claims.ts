@@ -21,6 +21,13 @@ export function isOldNews(received: Placed & Claimed, known: Omit<PushNodeState,
   return received.incarnation < known.incarnation || sameClaim(received, known);
 }
 
+/** What is new in a claim about a member that was alive or a suspect; undefined for its incarnation alone. */
+export function updateReason(message: AliveMessage, known: Omit<PushNodeState, "name">): "address" | "meta" | "refuted" | undefined {
+  if (compareAddresses(message, known) !== 0) return "address";
+  if (!sameBytes(message.meta, known.meta)) return "meta";
+  return known.state === "suspect" ? "refuted" : undefined;
+}
+
 /** What a node said when it was recorded so. */
 export function aliveOf(record: Omit<PushNodeState, "state">): AliveMessage {
   const { name, incarnation, address, port, meta, versions } = record;

@@ -1,6 +1,6 @@
 import type { Random } from "../base/index.ts";
 import { bytesToIp, compareAddresses, formatAddress } from "./address.ts";
-import { aliveOf, beats, isOldNews, sameClaim } from "./claims.ts";
+import { aliveOf, beats, isOldNews, sameClaim, updateReason } from "./claims.ts";
 import type { ClaimedNode } from "./cluster-guard.ts";
 import type { AliveMessage, DeadMessage, NodeState, PushNodeState, SuspectMessage } from "./codec/message.ts";
 import type { FailureReason } from "./member-event.ts";
@@ -310,6 +310,7 @@ export class MembershipState {
   #rejoin(): void {
     if (!this.#leaving) return;
     this.#leaving = false;
+    if (this.#nameLost) return;
     this.#own = { ...this.#own, incarnation: after(this.#own.incarnation) };
     const member = this.#store(this.#own, "alive");
     this.#effects.push({ kind: "broadcast", message: this.#own });
@@ -336,14 +337,7 @@ export class MembershipState {
       this.#effects.push({ kind: "event", event: { type: "joined", member, from, reason } });
       return;
     }
-    const reason =
-      compareAddresses(message, known) !== 0
-        ? "address"
-        : !Buffer.from(known.meta).equals(message.meta)
-          ? "meta"
-          : known.state === "suspect"
-            ? "refuted"
-            : undefined;
+    const reason = updateReason(message, known);
     if (reason) this.#effects.push({ kind: "event", event: { type: "updated", member, from, reason } });
   }
 

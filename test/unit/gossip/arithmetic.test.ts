@@ -92,6 +92,15 @@ test("a newer message about one node replaces the older, whose sender hears of i
   expect(finished).toEqual(["old", "new"]);
 });
 
+test("a user message of any length goes with the next packet, however much membership news there is", () => {
+  const queue = new BroadcastQueue({ retransmitMultiplier: 4, maxEntries: 1000 });
+  for (let i = 0; i < 100; i++) queue.queueSystem(`n${i}`, new Uint8Array(50).fill(1));
+  queue.queueUser(new Uint8Array(513).fill(2));
+  const packet = queue.take(1400, 100);
+  expect(packet.filter((message) => message[0] === 2)).toHaveLength(1);
+  expect(packet.filter((message) => message[0] === 1)).toHaveLength(Math.floor((1400 - 515) / 52));
+});
+
 test("user messages get a share of each packet however much membership news there is, and may use what is left", () => {
   const queue = new BroadcastQueue({ retransmitMultiplier: 1, maxEntries: 1000 });
   for (let i = 0; i < 100; i++) queue.queueSystem(`n${i}`, Buffer.from(`system-${i % 10}`));

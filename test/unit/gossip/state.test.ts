@@ -269,6 +269,16 @@ test("after leaving nothing is refuted, and a return has a newer incarnation", (
   expect(stateOf(state, "self")).toBe("alive/2");
 });
 
+test("who lost its name, left and returns stays silent about it until the holder is gone", () => {
+  const state = create();
+  apply(state, 0, alive("self", 3, { address: addressB }));
+  expect(state.nameLost).toBe(true);
+  expect(apply(state, 0, { type: "leave" }, { type: "rejoin" })).toEqual([]);
+  expect(state.node("self")?.address).toEqual(addressB);
+  expect(kinds(apply(state, 0, dead("self", 3)))).toEqual(["broadcast", "refuted"]);
+  expect(state.node("self")?.address).toEqual(own);
+});
+
 test("the dead and the left are forgotten after a time, and the owner hears of it", () => {
   const state = create();
   apply(state, 0, alive("n1", 1), dead("n1", 1), alive("n2", 1), dead("n2", 1, "n2"));
