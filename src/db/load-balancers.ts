@@ -5,6 +5,7 @@ import type { LoadBalancer } from "./load-balancer.ts";
 import type { SessionOptions } from "./options.ts";
 import { type OptionsAndWork, optionsAndWork } from "./options-and-work.ts";
 import type { StickKey } from "./sticking/sticking-key.ts";
+import type { SwitchName, SwitchSetting } from "./switches.ts";
 
 /** Which databases a block is about. */
 export interface DatabaseChoice<N extends string> {
@@ -35,6 +36,11 @@ export class LoadBalancers<N extends string = string> implements AsyncDisposable
   /** Every database's servers as they are judged now. */
   get status(): Readonly<Record<N, readonly HostStatus[]>> {
     return Object.fromEntries([...this.#balancers].map(([name, balancer]) => [name, balancer.status])) as Record<N, readonly HostStatus[]>;
+  }
+
+  /** Changes one switch for every database. */
+  setSwitch(name: SwitchName, setting: SwitchSetting): void {
+    for (const balancer of this.#all) balancer.switches.set(name, setting);
   }
 
   /** One unit of work in every database: one session, one position per key, one token for all of them. */

@@ -6,6 +6,7 @@ import type { Host, Lease, QueryResult, Values } from "./hosts/host.ts";
 import type { QueryOptions, TransactionOptions } from "./options.ts";
 import { type Frame, Frames } from "./session.ts";
 import type { Sticking } from "./sticking/sticking.ts";
+import type { SwitchValues } from "./switches.ts";
 import { type TransactionHost, type TransactionPlan, writeRefused } from "./transaction.ts";
 
 /** What the router works with. */
@@ -13,6 +14,7 @@ export interface RouterDeps {
   readonly classifier: Classifier;
   readonly executor: Executor;
   readonly sticking: Sticking;
+  readonly switches: SwitchValues;
 }
 
 /** A transaction's options once it is known whether it only reads. */
@@ -55,7 +57,7 @@ export class Router {
     const reads = readsOnly(analysis, options);
     if (reads || analysis.kind === "ambiguous") await this.#prepare(frame);
     const result =
-      reads || (analysis.kind === "ambiguous" && Frames.ambiguousToReplica(frame))
+      reads || (analysis.kind === "ambiguous" && this.#triesReplica(frame))
         ? await this.#read(frame, analysis, text, reads, attempt, signal)
         : await this.#write(frame, analysis, options, attempt, signal);
     return [answeredBy?.role ?? "primary", result];
@@ -74,8 +76,8 @@ export class Router {
     const { isolationLevel, readOnly } = options;
     const { session } = frame;
     if (readOnly || frame.ambiguousToReplicas) await this.#prepare(frame);
-    const route = Frames.readRoute(frame);
-    const tentative = Frames.ambiguousToReplica(frame) && (first.kind === "read" || first.kind === "ambiguous");
+    const route = this.#route(frame);
+    const tentative = this.#triesReplica(frame) && (first.kind === "read" || first.kind === "ambiguous");
     const standbyCan = isolationLevel !== "serializable" && first.statementCount <= 1;
     // A transaction that loses its connection is undone, so that its start may be repeated.
     const repeatable = true;
@@ -120,7 +122,7 @@ export class Router {
   ): Promise<T> {
     const { executor, classifier } = this.#deps;
     const { session } = frame;
-    const route = Frames.readRoute(frame);
+    const route = this.#route(frame);
     // A replica takes one statement at a time, and the server does not parse several with parameters.
     if (!route.replica || analysis.statementCount > 1) {
       const reason = route.replica ? "ambiguous" : route.reason === "sticky" ? "sticky" : "block";
@@ -163,7 +165,15 @@ export class Router {
   }
 
   async #prepare(frame: Frame): Promise<void> {
-    if (Frames.followsWrites(frame)) await this.#deps.sticking.prepare(frame.session);
+    if (Frames.followsWrites(frame) && this.#deps.switches.replicaReads) await this.#deps.sticking.prepare(frame.session);
+  }
+
+  #route(frame: Frame): ReturnType<typeof Frames.readRoute> {
+    return this.#deps.switches.replicaReads ? Frames.readRoute(frame) : { replica: false, reason: "block" };
+  }
+
+  #triesReplica(frame: Frame): boolean {
+    return this.#deps.switches.replicaReads && Frames.ambiguousToReplica(frame);
   }
 }
 

@@ -25,7 +25,11 @@ beforeAll(async () => {
 
 beforeEach(async () => {
   metrics = createMetrics();
-  lb = await createLoadBalancer({ primary: cluster.primary.url, replicas: cluster.replicas.map((replica) => replica.url) }, { metrics });
+  lb = await createLoadBalancer(
+    // A thousand callers may have to wait for ten connections on a slow machine.
+    { primary: cluster.primary.url, replicas: cluster.replicas.map((replica) => replica.url), connectTimeoutMs: 30_000 },
+    { metrics },
+  );
   await cluster.sql(cluster.primary, "TRUNCATE t, log");
   await cluster.caughtUp();
   return async () => await lb.close();

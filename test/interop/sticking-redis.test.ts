@@ -74,6 +74,17 @@ describe.skipIf(missing !== undefined)("positions in a Redis server", () => {
     expect(await store.read(["a", "b"], neverAborted)).toEqual([at(3), at(3)]);
   });
 
+  test("are written plainly, the last one wins, where the server is to run no scripts", async () => {
+    const { client } = opened.server;
+    const store = new RedisStickingStore({ prefix: "plain/" }, { redis: client, switches: { atomicSticking: false } });
+    await store.write(["user/1"], at(9), neverAborted);
+    await store.write(["user/1"], at(5), neverAborted);
+    expect(await store.read(["user/1"], neverAborted)).toEqual([at(5)]);
+    expect(await client.pttl("plain/user/1")).toBeGreaterThan(25_000);
+    await store.release("user/1", at(1), neverAborted);
+    expect(await store.read(["user/1"], neverAborted)).toEqual([undefined]);
+  });
+
   test("a thousand keys travel together", async () => {
     const keys = Array.from({ length: 1000 }, (_, i) => `bulk/${i}`);
     const store = storeOf("bulk/");

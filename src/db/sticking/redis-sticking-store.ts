@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { abortable, errnoOf } from "../../base/index.ts";
 import { formatPosition, type Position, parsePosition, unknownPosition } from "../position/position.ts";
+import { defaultSwitches, type SwitchValues } from "../switches.ts";
 import type { StickingStore } from "./sticking-store.ts";
 
 /** What is needed of a Redis client; one of `ioredis` fits. Commands sent without waiting travel together. */
@@ -8,6 +9,8 @@ export interface RedisCommands {
   get(key: string): Promise<string | null>;
   evalsha(sha: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
   eval(script: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
+  set(key: string, value: string, unit: "PX", expiryMs: number): Promise<unknown>;
+  del(key: string): Promise<unknown>;
 }
 
 /** How keys are kept in Redis. */
@@ -59,10 +62,15 @@ const scripts = {
 export class RedisStickingStore implements StickingStore {
   readonly #options: RedisStickingOptions;
   readonly #redis: RedisCommands;
+  readonly #switches: Pick<SwitchValues, "atomicSticking">;
 
-  constructor(options: Partial<RedisStickingOptions>, deps: { readonly redis: RedisCommands }) {
+  constructor(
+    options: Partial<RedisStickingOptions>,
+    deps: { readonly redis: RedisCommands; readonly switches?: Pick<SwitchValues, "atomicSticking"> },
+  ) {
     this.#options = { ...defaultRedisStickingOptions, ...options };
     this.#redis = deps.redis;
+    this.#switches = deps.switches ?? defaultSwitches;
   }
 
   async read(keys: readonly string[], signal: AbortSignal): Promise<readonly (Position | undefined)[]> {
@@ -73,12 +81,19 @@ export class RedisStickingStore implements StickingStore {
 
   async write(keys: readonly string[], position: Position, signal: AbortSignal): Promise<void> {
     const text = formatPosition(position);
-    const expiry = String(this.#options.expirationMs);
-    await abortable(Promise.all(keys.map((key) => this.#run(scripts.write, key, [text, expiry]))), signal);
+    const { expirationMs, prefix } = this.#options;
+    const write = this.#switches.atomicSticking
+      ? (key: string) => this.#run(scripts.write, key, [text, String(expirationMs)])
+      : (key: string) => this.#redis.set(prefix + key, text, "PX", expirationMs);
+    await abortable(Promise.all(keys.map(write)), signal);
   }
 
   async release(key: string, seen: Position, signal: AbortSignal): Promise<void> {
-    await abortable(this.#run(scripts.release, key, [formatPosition(seen)]), signal);
+    const { atomicSticking } = this.#switches;
+    await abortable(
+      atomicSticking ? this.#run(scripts.release, key, [formatPosition(seen)]) : this.#redis.del(this.#options.prefix + key),
+      signal,
+    );
   }
 
   async #run(script: { readonly text: string; readonly sha: string }, key: string, args: readonly string[]): Promise<void> {
