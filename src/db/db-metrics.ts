@@ -6,6 +6,7 @@ export interface DbMetrics {
   readonly reads: Counter;
   readonly writes: Counter;
   readonly errors: Counter;
+  readonly shed: Counter;
   readonly seconds: Histogram;
 }
 
@@ -16,6 +17,7 @@ export function defineDbMetrics(metrics: Metrics, hosts: HostList): DbMetrics {
     reads: metrics.counter("dblb_reads_total", "Reads by the role that answered and why it was asked", ["target", "reason"]),
     writes: metrics.counter("dblb_writes_total", "Statements and transactions for the primary, by kind", ["kind"]),
     errors: metrics.counter("dblb_errors_total", "Failed attempts by server and class of error", ["host", "class"]),
+    shed: metrics.counter("dblb_shed_total", "Reads refused to protect the primary, and failures not tried again, by reason", ["reason"]),
     seconds: metrics.histogram(
       "dblb_query_seconds",
       "Time a statement took, waiting and failing over included",

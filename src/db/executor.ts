@@ -4,6 +4,9 @@ import { type ErrorClass, errorClass } from "./hosts/error-class.ts";
 import { type Host, NotConnectedError } from "./hosts/host.ts";
 import { type HostList, noReplicaReason, pickReplica, type ReplicaChoice } from "./hosts/host-list.ts";
 import type { HostMonitor } from "./hosts/host-monitor.ts";
+import { Permit } from "./overload/permit.ts";
+import type { PrimaryGate, ReadKind } from "./overload/primary-gate.ts";
+import type { RetryBudget } from "./overload/retry-budget.ts";
 import type { Session } from "./session.ts";
 import type { Sticking } from "./sticking/sticking.ts";
 
@@ -34,13 +37,19 @@ export interface ExecutorDeps {
   readonly hosts: HostList;
   readonly monitor: HostMonitor;
   readonly sticking: Sticking;
+  /** Undefined where there never are replicas: the primary is then where reads belong. */
+  readonly gate: PrimaryGate | undefined;
+  readonly retries: RetryBudget;
   readonly metrics: DbMetrics;
   readonly clock: Clock;
   readonly random: Random;
 }
 
-/** Work on one server; it may be called again, for another one or the same, when it fails in a way that allows it. */
-export type Attempt<T> = (host: Host) => Promise<T>;
+/**
+ * Work on one server; it may be called again, for another one or the same, when it fails in a way that allows it. Work that keeps
+ * its connection retains the permit.
+ */
+export type Attempt<T> = (host: Host, permit: Permit) => Promise<T>;
 
 /** A read that may go to a replica. */
 export interface ReadPlan {
@@ -49,6 +58,8 @@ export interface ReadPlan {
   readonly followsWrites: boolean;
   /** It certainly changes nothing, so that it may be repeated. */
   readonly repeatable: boolean;
+  /** Where no other replica is left, one that lags no more than this will do. */
+  readonly maxStalenessMs: number | undefined;
   /** A replica refused it as a write. */
   readonly onMisroute: () => void;
 }
@@ -67,6 +78,16 @@ export interface WritePlan {
 
 /** Why a read that could go to a replica ended at the primary. */
 type FallbackReason = "no_replica" | "lag" | "conflict" | "misroute" | "sticky";
+
+const readKinds: Readonly<Record<FallbackReason | "block" | "ambiguous", ReadKind>> = {
+  no_replica: "fallback",
+  lag: "fallback",
+  conflict: "fallback",
+  misroute: "sticky",
+  sticky: "sticky",
+  block: "sticky",
+  ambiguous: "sticky",
+};
 
 // Times a read is cancelled by recovery, per replica, before the primary is asked.
 const conflictsPerReplica = 3;
@@ -93,17 +114,22 @@ export class Executor {
     const maxConflicts = conflictsPerReplica * this.#deps.hosts.snapshot.replicas.length;
     let conflicts = 0;
     let reason: FallbackReason | undefined;
+    let failure: { readonly error: unknown } | undefined;
+    this.#noteRead();
     for (;;) {
-      const host = await this.#choose(plan, excluded, conflicted);
+      const fresh = await this.#choose(plan, excluded, conflicted);
       signal.throwIfAborted();
+      const host = fresh ?? this.#staler(plan, excluded);
       if (!host) break;
+      if (failure) this.#spendRetry(failure.error);
       try {
-        const value = await attempt(host);
+        const value = await attempt(host, Permit.none);
         session.pinned = host;
-        this.#deps.metrics.reads.add(1, { target: "replica", reason: "ok" });
+        this.#deps.metrics.reads.add(1, { target: "replica", reason: fresh ? "ok" : "stale" });
         return value;
       } catch (error) {
         const kind = this.#note(host, error, signal);
+        failure = { error: kind === "lost" ? connectionLost(host, plan.repeatable, error) : error };
         if (kind === "misroute") {
           reason = "misroute";
           plan.onMisroute();
@@ -125,18 +151,31 @@ export class Executor {
       }
     }
     reason ??= plan.followsWrites && session.stuck ? "sticky" : noReplicaReason(this.#deps.hosts.snapshot);
-    return await this.readPrimary({ session, repeatable: plan.repeatable && reason !== "misroute" }, attempt, reason, signal);
+    // What a replica refused as a write is no read, and was never tried.
+    if (failure && reason !== "misroute") this.#spendRetry(failure.error);
+    return await this.#readPrimary({ session, repeatable: plan.repeatable && reason !== "misroute" }, attempt, reason, signal);
   }
 
-  /** Runs a read on the primary. */
+  /** Runs a read on the primary that belongs there. */
   async readPrimary<T>(
+    plan: Pick<ReadPlan, "session" | "repeatable">,
+    attempt: Attempt<T>,
+    reason: "sticky" | "block" | "ambiguous",
+    signal: AbortSignal,
+  ): Promise<T> {
+    this.#noteRead();
+    return await this.#readPrimary(plan, attempt, reason, signal);
+  }
+
+  async #readPrimary<T>(
     { session, repeatable }: Pick<ReadPlan, "session" | "repeatable">,
     attempt: Attempt<T>,
     reason: FallbackReason | "block" | "ambiguous",
     signal: AbortSignal,
   ): Promise<T> {
     const plan = { idempotent: repeatable, refusedWhole: true, undoneWhenLost: repeatable, reading: true };
-    const [value, host] = await this.#onPrimary(attempt, plan, signal);
+    using permit = (await this.#deps.gate?.enter(readKinds[reason], signal)) ?? Permit.none;
+    const [value, host] = await this.#onPrimary((host) => attempt(host, permit), plan, signal);
     // A replica that serves the session's next read must not be older than this answer.
     if (reason === "no_replica" || reason === "lag" || reason === "conflict") session.pinned = host;
     this.#deps.metrics.reads.add(1, { target: "primary", reason });
@@ -146,12 +185,17 @@ export class Executor {
   /** Runs what may write on the primary. Errors: `database_unavailable` (nothing happened), `outcome_unknown`. */
   async write<T>(plan: WritePlan, attempt: Attempt<T>, signal: AbortSignal): Promise<T> {
     this.#deps.metrics.writes.add(1, { kind: plan.kind });
-    const [value] = await this.#onPrimary(attempt, { ...plan, reading: false }, signal);
+    this.#deps.retries.noteRequest();
+    const [value] = await this.#onPrimary((host) => attempt(host, Permit.none), { ...plan, reading: false }, signal);
     return value;
   }
 
-  async #onPrimary<T>(attempt: Attempt<T>, plan: Omit<WritePlan, "kind"> & { reading: boolean }, signal: AbortSignal): Promise<[T, Host]> {
-    const { clock, hosts } = this.#deps;
+  async #onPrimary<T>(
+    attempt: (host: Host) => Promise<T>,
+    plan: Omit<WritePlan, "kind"> & { reading: boolean },
+    signal: AbortSignal,
+  ): Promise<[T, Host]> {
+    const { clock, hosts, retries } = this.#deps;
     const endMs = clock.monotonic() + this.#options.primaryDeadlineMs;
     let lost = 0;
     for (let tries = 1; ; tries++) {
@@ -166,7 +210,7 @@ export class Executor {
       const kind = host ? this.#note(host, failure, signal) : "connect_failed";
       if (kind === "lost") {
         // A read whose connection had died unnoticed is repeated once, at once.
-        if (plan.idempotent && plan.reading && ++lost === 1) continue;
+        if (plan.idempotent && plan.reading && ++lost === 1 && retries.spend()) continue;
         if (!plan.idempotent || plan.reading) throw connectionLost(host, plan.undoneWhenLost, failure);
       } else if (kind !== "connect_failed" && !(kind === "misroute" && plan.refusedWhole)) {
         throw failure;
@@ -176,6 +220,8 @@ export class Executor {
       // A new primary ends the wait.
       using patience = startDeadline(clock, delayMs, signal);
       await hosts.primaryOtherThan(host, patience.signal).catch(() => signal.throwIfAborted());
+      // A new primary has not been asked yet.
+      if (host && hosts.snapshot.primary?.host === host) this.#spendRetry(finalError(host, kind, plan.undoneWhenLost, failure));
     }
   }
 
@@ -207,11 +253,39 @@ export class Executor {
     return pickReplica(snapshot, new Set([...excluded, ...unfit]), random, replicaChoice);
   }
 
+  /** A replica that is out for its lag alone, and lags no more than the caller allows. */
+  #staler({ session, followsWrites, maxStalenessMs }: ReadPlan, excluded: ReadonlySet<Host>): Host | undefined {
+    if (maxStalenessMs === undefined || (followsWrites && session.stuck)) return undefined;
+    const { hosts, sticking } = this.#deps;
+    const fit = hosts.snapshot.replicas.filter(
+      (state) =>
+        state.reason === "lag" &&
+        state.lagMs !== undefined &&
+        state.lagMs <= maxStalenessMs &&
+        !excluded.has(state.host) &&
+        (!followsWrites || sticking.serves(session, state)),
+    );
+    return fit.sort((a, b) => (a.lagMs as number) - (b.lagMs as number))[0]?.host;
+  }
+
+  #noteRead(): void {
+    this.#deps.gate?.noteRead();
+    this.#deps.retries.noteRequest();
+  }
+
+  /** Before each further try. Throws what the last one failed with, where there have been too many. */
+  #spendRetry(failure: unknown): void {
+    if (this.#deps.retries.spend()) return;
+    this.#deps.metrics.shed.add(1, { reason: "retry" });
+    throw failure;
+  }
+
   /** Classes and counts a failure, and reports the host where it is the host's. */
   #note(host: Host, error: unknown, signal: AbortSignal): ErrorClass {
     if (signal.aborted) return "statement";
     const kind = error instanceof NotConnectedError ? error.reason : errorClass(error);
     if (kind !== "statement") this.#deps.metrics.errors.add(1, { host: host.name, class: kind });
+    if (host.role === "primary" && (kind === "overload" || kind === "slow" || kind === "lost")) this.#deps.gate?.noteTrouble();
     const silent = kind === "slow" && (error as { code?: string }).code !== "57014";
     if (kind === "connect_failed" || kind === "config" || silent) this.#deps.monitor.reportFailure(host, kind);
     return kind;

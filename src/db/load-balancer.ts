@@ -18,6 +18,8 @@ import type {
   TransactionOptions,
 } from "./options.ts";
 import { type OptionsAndWork, optionsAndWork } from "./options-and-work.ts";
+import { PrimaryGate } from "./overload/primary-gate.ts";
+import { RetryBudget } from "./overload/retry-budget.ts";
 import { PinnedConnection } from "./pinned-connection.ts";
 import type { Position } from "./position/position.ts";
 import { type ReadOnlyKnown, Router } from "./router.ts";
@@ -27,25 +29,15 @@ import { PositionTokens } from "./sticking/position-tokens.ts";
 import { Sticking } from "./sticking/sticking.ts";
 import { type StickKey, stickingKeys } from "./sticking/sticking-key.ts";
 import { TokenStickingStore } from "./sticking/token-sticking-store.ts";
-import type { Switches } from "./switches.ts";
 import { Transaction } from "./transaction.ts";
 
 const maxTransactionTries = 3;
 const transactionBackoffMs = 100;
 
-/** What a load balancer is made of. */
-interface LoadBalancerParts {
-  readonly monitor: HostMonitor;
-  readonly discovery: DiscoveryLoop | undefined;
-  readonly switches: Switches;
-}
-
 /** Sends reads to replicas, everything else to the primary, and keeps a session's reads behind its own writes. */
 export class LoadBalancer implements AsyncDisposable {
   /** Tells it apart from others in sticking keys, tokens and jobs. */
   readonly name: string;
-  /** What can be turned on and off while it runs. */
-  readonly switches: Switches;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #hosts: HostList;
@@ -61,12 +53,14 @@ export class LoadBalancer implements AsyncDisposable {
   readonly #running = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
 
-  constructor(options: LoadBalancerOptions, deps: LoadBalancerDeps & LoadBalancerParts) {
+  constructor(
+    options: LoadBalancerOptions,
+    deps: LoadBalancerDeps & { readonly monitor: HostMonitor; readonly discovery: DiscoveryLoop | undefined },
+  ) {
     const { clock, monitor } = deps;
     const { hosts } = monitor;
     const { secret, audience, expirationMs, store } = options.sticking;
     this.name = options.name;
-    this.switches = deps.switches;
     this.#clock = clock;
     this.#random = deps.random;
     this.#hosts = hosts;
@@ -80,8 +74,15 @@ export class LoadBalancer implements AsyncDisposable {
       store: store ?? new MemoryStickingStore({ expirationMs }, { clock }),
     });
     this.#tokens = secret === undefined ? undefined : new PositionTokens({ secret, audience, expirationMs }, { clock });
-    const executor = new Executor(options, { ...deps, hosts, metrics: this.#metrics, sticking: this.#sticking });
-    this.#router = new Router({ classifier: this.#classifier, executor, sticking: this.#sticking, switches: deps.switches });
+    const executor = new Executor(options, {
+      ...deps,
+      hosts,
+      metrics: this.#metrics,
+      sticking: this.#sticking,
+      gate: primaryGate(options, this.#metrics, deps),
+      retries: new RetryBudget(options.overload, { clock }),
+    });
+    this.#router = new Router({ classifier: this.#classifier, executor, sticking: this.#sticking });
   }
 
   /** How old the list is that discovery gave; undefined without discovery. */
@@ -297,6 +298,19 @@ export class LoadBalancer implements AsyncDisposable {
   #within<T>(change: Partial<Frame>, fn: () => Promise<T>): Promise<T> {
     return this.#frames.run({ ...this.#frames.current, ...change }, fn);
   }
+}
+
+/** None where reads belong to the primary, since no other server is for them. */
+function primaryGate(
+  options: LoadBalancerOptions,
+  { shed }: DbMetrics,
+  deps: LoadBalancerDeps & { readonly monitor: HostMonitor; readonly discovery: DiscoveryLoop | undefined },
+): PrimaryGate | undefined {
+  const { servers, hosts } = deps.monitor;
+  if (!deps.discovery && servers.filter(({ listed }) => listed.reads !== "never").length < 2) return undefined;
+  const { poolSize, connectTimeoutMs, overload } = options;
+  const strained = () => (hosts.snapshot.primary?.host.outstanding ?? 0) > poolSize;
+  return new PrimaryGate({ ...overload, poolSize, connectTimeoutMs }, { ...deps, shed, strained });
 }
 
 /** The surrounding transaction; code that outlives its function runs outside of it. */

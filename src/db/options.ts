@@ -6,15 +6,15 @@ import { defaultExecutorOptions, type ExecutorOptions } from "./executor.ts";
 import { defaultHostOptions, type HostOptions, type QueryResult } from "./hosts/host.ts";
 import { defaultHostMonitorOptions, type HostMonitorOptions } from "./hosts/host-monitor.ts";
 import type { JobCheck } from "./jobs/job-positions.ts";
+import { defaultOverloadOptions, type OverloadOptions } from "./overload/overload-options.ts";
 import type { IsolationLevel } from "./session.ts";
 import { defaultStickingOptions, type StickingOptions } from "./sticking/sticking.ts";
 import type { StickKey } from "./sticking/sticking-key.ts";
 import type { StickingStore } from "./sticking/sticking-store.ts";
 import type { TokenStickingStore } from "./sticking/token-sticking-store.ts";
-import type { ProcessRole, Switches, SwitchName, SwitchSettings } from "./switches.ts";
 
 /** How a load balancer is set up; only `primary` must be given. */
-export interface LoadBalancerOptions extends HostOptions, Omit<HostMonitorOptions, SwitchName>, ExecutorOptions, ClassifierOptions {
+export interface LoadBalancerOptions extends HostOptions, HostMonitorOptions, ExecutorOptions, ClassifierOptions {
   /** Tells several databases apart in sticking keys, tokens and jobs. Default "main". */
   readonly name: string;
   /**
@@ -26,12 +26,10 @@ export interface LoadBalancerOptions extends HostOptions, Omit<HostMonitorOption
   readonly replicas: readonly string[];
   /** How more servers are found, beside those that are listed here. Default: not at all. */
   readonly discovery?: DiscoveryOptions;
+  /** What protects the primary from reads that find no replica. */
+  readonly overload: OverloadOptions;
   /** How later sessions see what was written for their keys. */
   readonly sticking: SharedStickingOptions;
-  /** What this process does, for switches that differ by that. Default "web". */
-  readonly processRole: ProcessRole;
-  /** What is turned on and off; may be changed later through `switches.set`. Several load balancers may share one `Switches`. */
-  readonly switches: SwitchSettings | Switches;
 }
 
 /** How sessions see what other sessions wrote. */
@@ -49,9 +47,8 @@ export interface SharedStickingOptions extends StickingOptions {
 export const defaultLoadBalancerOptions: Omit<LoadBalancerOptions, "primary"> = {
   name: "main",
   replicas: [],
+  overload: defaultOverloadOptions,
   sticking: { ...defaultStickingOptions, expirationMs: 30_000, audience: "" },
-  processRole: "web",
-  switches: {},
   ...defaultHostOptions,
   ...defaultHostMonitorOptions,
   ...defaultExecutorOptions,
@@ -73,6 +70,8 @@ export interface QueryOptions {
   readonly hint?: "read";
   /** Doing it twice does no harm: a write whose connection is lost is tried again. Default false. */
   readonly idempotent?: boolean;
+  /** A read takes a replica that is out for its lag, but lags no more than this, rather than the primary. Default: none. */
+  readonly maxStalenessMs?: number;
 }
 
 /** One transaction's options. */
@@ -81,6 +80,8 @@ export interface TransactionOptions {
   readonly readOnly?: boolean;
   /** Default: the server's. "serializable" runs on the primary, since standbys do not have it. */
   readonly isolationLevel?: IsolationLevel;
+  /** As in {@link QueryOptions}, for a transaction with `readOnly`. */
+  readonly maxStalenessMs?: number;
   /** Its function may be run again as a whole, at most twice, when the server cancels it for another transaction's sake. Default false. */
   readonly retryTransaction?: boolean;
   readonly signal?: AbortSignal;

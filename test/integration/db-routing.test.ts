@@ -26,8 +26,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   metrics = createMetrics();
   lb = await createLoadBalancer(
-    // A thousand callers may have to wait for ten connections on a slow machine.
-    { primary: cluster.primary.url, replicas: cluster.replicas.map((replica) => replica.url), connectTimeoutMs: 30_000 },
+    { primary: cluster.primary.url, replicas: cluster.replicas.map((replica) => replica.url), connectTimeoutMs: 20_000 },
     { metrics },
   );
   await cluster.sql(cluster.primary, "TRUNCATE t, log");

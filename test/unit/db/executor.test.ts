@@ -5,13 +5,18 @@ import { defaultExecutorOptions, Executor, type WritePlan } from "../../../src/d
 import { type Host, NotConnectedError } from "../../../src/db/hosts/host.ts";
 import { HostList, type ReplicaState } from "../../../src/db/hosts/host-list.ts";
 import type { HostMonitor } from "../../../src/db/hosts/host-monitor.ts";
+import { defaultOverloadOptions, type OverloadOptions } from "../../../src/db/overload/overload-options.ts";
+import { PrimaryGate } from "../../../src/db/overload/primary-gate.ts";
+import { PrimaryShedError } from "../../../src/db/overload/primary-shed-error.ts";
+import { RetryBudget } from "../../../src/db/overload/retry-budget.ts";
 import { Session } from "../../../src/db/session.ts";
 import type { Sticking } from "../../../src/db/sticking/sticking.ts";
 import { createMetrics } from "../../../src/observability/index.ts";
 import { failureOf } from "../../support/failure-of.ts";
 import { SimClock } from "../../support/sim-clock.ts";
 
-const fakeHost = (name: string, role: "primary" | "replica") => ({ name, role, outstanding: 0, saturated: false }) as unknown as Host;
+const fakeHost = (name: string, role: "primary" | "replica") =>
+  ({ name, role, outstanding: 0, saturated: false, connections: { open: 0, idle: 0 } }) as unknown as Host;
 const replicaState = (host: Host): ReplicaState => ({
   host,
   usable: true,
@@ -26,7 +31,7 @@ const serverError = (code: string, severity = "ERROR") => Object.assign(new Erro
 const certain: WritePlan = { kind: "write", idempotent: false, refusedWhole: true, undoneWhenLost: false };
 
 /** An executor over hosts that do nothing, on virtual time; the random number is always the greatest. */
-function scene({ replicas = 0, stale = [] as string[] } = {}) {
+function scene({ replicas = 0, stale = [] as string[], overload = undefined as Partial<OverloadOptions> | undefined } = {}) {
   const clock = new SimClock();
   const random: Random = { int: (below) => below - 1, float: () => 0.999, bytes: (count) => new Uint8Array(count) } as Random;
   const hosts = new HostList();
@@ -41,11 +46,17 @@ function scene({ replicas = 0, stale = [] as string[] } = {}) {
   publish(primary);
   const reported: string[] = [];
   const moves: Session[] = [];
+  const registry = createMetrics();
+  const metrics = defineDbMetrics(registry, hosts);
+  const limits = { ...defaultOverloadOptions, ...overload, poolSize: 10, connectTimeoutMs: 2000 };
+  const gate = new PrimaryGate(limits, { clock, random, metrics: registry, shed: metrics.shed, strained: () => false });
   const executor = new Executor(defaultExecutorOptions, {
     hosts,
     clock,
     random,
-    metrics: defineDbMetrics(createMetrics(), hosts),
+    gate: overload && gate,
+    retries: new RetryBudget(limits, { clock }),
+    metrics,
     monitor: { reportFailure: (host: Host) => void reported.push(host.name) } as unknown as HostMonitor,
     sticking: {
       serves: (_session: Session, { host }: ReplicaState) => !stale.includes(host.name),
@@ -69,11 +80,16 @@ function scene({ replicas = 0, stale = [] as string[] } = {}) {
   const read = (
     attempt: (host: Host) => Promise<string>,
     session = new Session(),
-    more: { followsWrites?: boolean; onMisroute?: () => void } = {},
-  ) => executor.read({ session, followsWrites: true, repeatable: true, onMisroute: () => {}, ...more }, attempt, neverAborted);
+    more: { followsWrites?: boolean; maxStalenessMs?: number; onMisroute?: () => void } = {},
+  ) =>
+    executor.read(
+      { session, followsWrites: true, repeatable: true, maxStalenessMs: undefined, onMisroute: () => {}, ...more },
+      attempt,
+      neverAborted,
+    );
   const write = (attempt: (host: Host) => Promise<string>, plan: Partial<WritePlan> = {}) =>
     executor.write({ ...certain, ...plan }, attempt, neverAborted);
-  return { clock, hosts, primary, standbys, publish, reported, moves, asked, script, read, write };
+  return { clock, hosts, primary, standbys, publish, reported, moves, asked, script, read, write, executor, registry };
 }
 
 describe("a write", () => {
@@ -171,6 +187,7 @@ describe("a write", () => {
     const executor = new Executor(defaultExecutorOptions, {
       ...({ hosts, clock, monitor: { reportFailure: () => {} }, sticking: {} } as unknown as ConstructorParameters<typeof Executor>[1]),
       random: { float: () => 0.999 } as Random,
+      retries: new RetryBudget(defaultOverloadOptions, { clock }),
       metrics: defineDbMetrics(createMetrics(), hosts),
     });
     const writing = failureOf(executor.write(certain, script(refused, refused, refused), controller.signal));
@@ -264,5 +281,79 @@ describe("a read", () => {
     publish(primary);
     await clock.until(read(script(), session));
     expect(moves).toHaveLength(1);
+  });
+});
+
+describe("on a day without replicas", () => {
+  test("a fifth of the reads reach the primary, the rest are told when to come again; writes all do (case 50)", async () => {
+    const { clock, script, read, write, publish, standbys, primary, registry } = scene({ replicas: 3, overload: {} });
+    publish(primary, standbys);
+    const outcomes = new Map<string, number>();
+    const count = (name: string) => outcomes.set(name, (outcomes.get(name) ?? 0) + 1);
+    const work: Promise<unknown>[] = [];
+    for (let i = 0; i < 2000; i++) {
+      const reading = read(script());
+      work.push(
+        reading.then(
+          () => count("read"),
+          (error) => count(error instanceof PrimaryShedError && (error.retryAfterMs ?? 0) > 0 ? "shed" : "error"),
+        ),
+      );
+      if (i % 10 === 0) work.push(write(script()).then(() => count("write")));
+      await clock.advance(5);
+    }
+    await clock.advance(1000);
+    await Promise.all(work);
+    expect(outcomes.get("write")).toBe(200);
+    expect(outcomes.get("error")).toBeUndefined();
+    expect(outcomes.get("read")).toBeGreaterThan(350);
+    expect(outcomes.get("read")).toBeLessThanOrEqual(2000 * 0.2 + 60);
+    expect(await registry.expose()).toContain(`dblb_shed_total{reason="rate"} ${outcomes.get("shed")}`);
+  });
+
+  test("reads of sessions that wrote do not count against those that fall back", async () => {
+    const { script, executor, read, publish, standbys, primary } = scene({
+      replicas: 1,
+      overload: { fallbackMaxPerSecond: 0, fallbackBurst: 1 },
+    });
+    publish(primary, standbys);
+    expect(await read(script())).toBe("p");
+    const sticky = () => executor.readPrimary({ session: new Session(), repeatable: true }, script(), "sticky", neverAborted);
+    expect(await Promise.all(Array.from({ length: 50 }, sticky))).toHaveLength(50);
+  });
+
+  test("a replica that lags a little is better than the primary, where the caller allows it, and than nothing newer", async () => {
+    const { clock, script, read, hosts, primary, standbys, registry } = scene({
+      replicas: 3,
+      overload: { fallbackMaxPerSecond: 0, fallbackBurst: 0 },
+    });
+    const lags = [{ lagMs: 9000 }, { lagMs: 4000 }, { lagMs: undefined }];
+    const replicas = standbys.map((host, i) => ({
+      ...replicaState(host),
+      ...lags[i],
+      lagMs: lags[i]?.lagMs,
+      usable: false,
+      reason: "lag",
+    }));
+    hosts.publish({ primary: { host: primary, position: undefined }, withoutPrimary: "", replicas });
+    expect(await read(script(), undefined, { maxStalenessMs: 10_000 })).toBe("r1");
+    expect(await read(script(refused), undefined, { maxStalenessMs: 10_000 })).toBe("r0");
+    expect(await registry.expose()).toContain('dblb_reads_total{target="replica",reason="stale"} 2');
+    const session = new Session();
+    session.stuck = true;
+    for (const maxStalenessMs of [3000, undefined]) {
+      const more = maxStalenessMs === undefined ? {} : { maxStalenessMs };
+      expect(await clock.until(failureOf(read(script(), undefined, more)))).toMatchObject({ reason: "rate" });
+    }
+    expect(await read(script(), session, { maxStalenessMs: 10_000 })).toBe("p");
+  });
+
+  test("failures are not tried again without end: beyond the budget the first one is the answer", async () => {
+    const { script, read, asked, registry } = scene({ replicas: 2, overload: { minRetries: 3, retryShare: 0 } });
+    for (let i = 0; i < 3; i++) await read(script(() => serverError("40001")));
+    const before = asked.length;
+    await expect(read(script(() => serverError("40001")))).rejects.toMatchObject({ code: "40001" });
+    expect(asked).toHaveLength(before + 1);
+    expect(await registry.expose()).toContain('dblb_shed_total{reason="retry"} 1');
   });
 });
