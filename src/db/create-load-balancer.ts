@@ -2,12 +2,14 @@ import { startDeadline, systemClock, systemRandom } from "../base/index.ts";
 import { noMetrics, silentLogger } from "../observability/index.ts";
 import type { DiscoveryLoop } from "./discovery/discovery-loop.ts";
 import { prepareDiscovery } from "./discovery/start-discovery.ts";
-import { HostMonitor } from "./hosts/host-monitor.ts";
+import type { HostOptions } from "./hosts/host.ts";
+import { HostMonitor, type HostMonitorOptions } from "./hosts/host-monitor.ts";
 import { type ListedServer, listServers } from "./hosts/listed-server.ts";
 import { MonitorLog } from "./hosts/monitor-log.ts";
 import { LoadBalancer } from "./load-balancer.ts";
 import { defaultLoadBalancerOptions, type LoadBalancerDeps, type LoadBalancerOptions, type SharedStickingOptions } from "./options.ts";
 import type { OverloadOptions } from "./overload/overload-options.ts";
+import { Switches } from "./switches.ts";
 
 /** Options as they are given: all but `primary` have defaults. */
 export type GivenLoadBalancerOptions = Partial<Omit<LoadBalancerOptions, "sticking" | "overload" | "primary">> &
@@ -34,7 +36,13 @@ export async function createLoadBalancer(given: GivenLoadBalancerOptions, some: 
   const servers = listServers(options.primary, options.replicas);
   const prepared = options.discovery && prepareDiscovery(options.discovery, portOf(servers[0]), deps);
   let discovery: DiscoveryLoop | undefined;
-  const monitor = new HostMonitor(servers, options, { ...deps, log: new MonitorLog(deps), onTrouble: () => discovery?.refreshSoon() });
+  const { switches: settings, processRole } = options;
+  const switches = settings instanceof Switches ? settings : new Switches(settings, processRole);
+  const monitor = new HostMonitor(servers, watched(options, switches), {
+    ...deps,
+    log: new MonitorLog(deps),
+    onTrouble: () => discovery?.refreshSoon(),
+  });
   discovery = prepared?.start({
     apply: (found, authority) => monitor.setFound(found, authority),
     isUsable: (name) => monitor.hosts.snapshot.replicas.some((one) => one.usable && one.host.name === name),
@@ -44,7 +52,23 @@ export async function createLoadBalancer(given: GivenLoadBalancerOptions, some: 
     using patience = startDeadline(deps.clock, firstCheckMs);
     await monitor.hosts.allChecked(patience.signal).catch(() => {});
   }
-  return new LoadBalancer(options, { ...deps, monitor, discovery });
+  return new LoadBalancer(options, { ...deps, monitor, discovery, switches });
+}
+
+/** The options with those that are switches read anew at each use. */
+function watched(options: LoadBalancerOptions, switches: Switches): HostMonitorOptions & HostOptions {
+  return {
+    ...options,
+    get useNewLoadBalancerQuery() {
+      return switches.useNewLoadBalancerQuery;
+    },
+    get ignoreReplicationLagTime() {
+      return switches.ignoreReplicationLagTime;
+    },
+    get doubleReplicationLagTime() {
+      return switches.doubleReplicationLagTime;
+    },
+  };
 }
 
 function portOf(server: ListedServer | undefined): number {

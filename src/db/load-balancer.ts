@@ -29,15 +29,25 @@ import { PositionTokens } from "./sticking/position-tokens.ts";
 import { Sticking } from "./sticking/sticking.ts";
 import { type StickKey, stickingKeys } from "./sticking/sticking-key.ts";
 import { TokenStickingStore } from "./sticking/token-sticking-store.ts";
+import type { Switches } from "./switches.ts";
 import { Transaction } from "./transaction.ts";
 
 const maxTransactionTries = 3;
 const transactionBackoffMs = 100;
 
+/** What a load balancer is made of. */
+interface LoadBalancerParts {
+  readonly monitor: HostMonitor;
+  readonly discovery: DiscoveryLoop | undefined;
+  readonly switches: Switches;
+}
+
 /** Sends reads to replicas, everything else to the primary, and keeps a session's reads behind its own writes. */
 export class LoadBalancer implements AsyncDisposable {
   /** Tells it apart from others in sticking keys, tokens and jobs. */
   readonly name: string;
+  /** What can be turned on and off while it runs. */
+  readonly switches: Switches;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #hosts: HostList;
@@ -53,14 +63,12 @@ export class LoadBalancer implements AsyncDisposable {
   readonly #running = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
 
-  constructor(
-    options: LoadBalancerOptions,
-    deps: LoadBalancerDeps & { readonly monitor: HostMonitor; readonly discovery: DiscoveryLoop | undefined },
-  ) {
+  constructor(options: LoadBalancerOptions, deps: LoadBalancerDeps & LoadBalancerParts) {
     const { clock, monitor } = deps;
     const { hosts } = monitor;
     const { secret, audience, expirationMs, store } = options.sticking;
     this.name = options.name;
+    this.switches = deps.switches;
     this.#clock = clock;
     this.#random = deps.random;
     this.#hosts = hosts;
@@ -82,7 +90,7 @@ export class LoadBalancer implements AsyncDisposable {
       gate: primaryGate(options, this.#metrics, deps),
       retries: new RetryBudget(options.overload, { clock }),
     });
-    this.#router = new Router({ classifier: this.#classifier, executor, sticking: this.#sticking });
+    this.#router = new Router({ classifier: this.#classifier, executor, sticking: this.#sticking, switches: deps.switches });
   }
 
   /** How old the list is that discovery gave; undefined without discovery. */
@@ -304,7 +312,7 @@ export class LoadBalancer implements AsyncDisposable {
 function primaryGate(
   options: LoadBalancerOptions,
   { shed }: DbMetrics,
-  deps: LoadBalancerDeps & { readonly monitor: HostMonitor; readonly discovery: DiscoveryLoop | undefined },
+  deps: LoadBalancerDeps & LoadBalancerParts,
 ): PrimaryGate | undefined {
   const { servers, hosts } = deps.monitor;
   if (!deps.discovery && servers.filter(({ listed }) => listed.reads !== "never").length < 2) return undefined;

@@ -12,9 +12,10 @@ import { defaultStickingOptions, type StickingOptions } from "./sticking/stickin
 import type { StickKey } from "./sticking/sticking-key.ts";
 import type { StickingStore } from "./sticking/sticking-store.ts";
 import type { TokenStickingStore } from "./sticking/token-sticking-store.ts";
+import type { ProcessRole, Switches, SwitchName, SwitchSettings } from "./switches.ts";
 
 /** How a load balancer is set up; only `primary` must be given. */
-export interface LoadBalancerOptions extends HostOptions, HostMonitorOptions, ExecutorOptions, ClassifierOptions {
+export interface LoadBalancerOptions extends HostOptions, Omit<HostMonitorOptions, SwitchName>, ExecutorOptions, ClassifierOptions {
   /** Tells several databases apart in sticking keys, tokens and jobs. Default "main". */
   readonly name: string;
   /**
@@ -30,6 +31,10 @@ export interface LoadBalancerOptions extends HostOptions, HostMonitorOptions, Ex
   readonly overload: OverloadOptions;
   /** How later sessions see what was written for their keys. */
   readonly sticking: SharedStickingOptions;
+  /** What this process does, for switches that differ by that. Default "web". */
+  readonly processRole: ProcessRole;
+  /** What is turned on and off; may be changed later through `switches.set`. Several load balancers may share one `Switches`. */
+  readonly switches: SwitchSettings | Switches;
 }
 
 /** How sessions see what other sessions wrote. */
@@ -49,6 +54,8 @@ export const defaultLoadBalancerOptions: Omit<LoadBalancerOptions, "primary"> = 
   replicas: [],
   overload: defaultOverloadOptions,
   sticking: { ...defaultStickingOptions, expirationMs: 30_000, audience: "" },
+  processRole: "web",
+  switches: {},
   ...defaultHostOptions,
   ...defaultHostMonitorOptions,
   ...defaultExecutorOptions,

@@ -1,9 +1,11 @@
 import { CodedError } from "../base/index.ts";
 import type { Analysis } from "./analyse.ts";
 import type { Classifier } from "./classify.ts";
-import type { Executor } from "./executor.ts";
+import type { Executor, ReadPlan } from "./executor.ts";
 import type { Host, Lease, QueryResult, Values } from "./hosts/host.ts";
 import type { QueryOptions, TransactionOptions } from "./options.ts";
+import { heldHost } from "./overload/held-host.ts";
+import type { Permit } from "./overload/permit.ts";
 import { type Frame, Frames } from "./session.ts";
 import type { Sticking } from "./sticking/sticking.ts";
 import type { SwitchValues } from "./switches.ts";
@@ -58,7 +60,7 @@ export class Router {
     if (reads || analysis.kind === "ambiguous") await this.#prepare(frame);
     const result =
       reads || (analysis.kind === "ambiguous" && this.#triesReplica(frame))
-        ? await this.#read(frame, analysis, text, reads, attempt, signal)
+        ? await this.#read(frame, analysis, text, { repeatable: reads, maxStalenessMs: options.maxStalenessMs }, attempt, signal)
         : await this.#write(frame, analysis, options, attempt, signal);
     return [answeredBy?.role ?? "primary", result];
   }
@@ -73,7 +75,7 @@ export class Router {
     signal: AbortSignal,
   ): Promise<T> {
     const { executor, classifier } = this.#deps;
-    const { isolationLevel, readOnly } = options;
+    const { isolationLevel, readOnly, maxStalenessMs } = options;
     const { session } = frame;
     if (readOnly || frame.ambiguousToReplicas) await this.#prepare(frame);
     const route = this.#route(frame);
@@ -86,10 +88,12 @@ export class Router {
         if (readOnly) throw writeRefused(first.reasons);
         classifier.learnWrite(text);
       };
-      const onReplica = (host: Host) => begin(host, { readOnly: readOnly || host.role === "replica", isolationLevel });
-      return await executor.read({ session, followsWrites: Frames.followsWrites(frame), repeatable, onMisroute }, onReplica, signal);
+      const onReplica = (host: Host, permit: Permit) =>
+        begin(heldHost(host, permit), { readOnly: readOnly || host.role === "replica", isolationLevel });
+      const plan = { session, followsWrites: Frames.followsWrites(frame), repeatable, maxStalenessMs, onMisroute };
+      return await executor.read(plan, onReplica, signal);
     }
-    const onPrimary = (host: Host) => begin(host, { readOnly, isolationLevel });
+    const onPrimary = (host: Host, permit: Permit) => begin(heldHost(host, permit), { readOnly, isolationLevel });
     if (readOnly) {
       return await executor.readPrimary({ session, repeatable }, onPrimary, route.reason === "sticky" ? "sticky" : "block", signal);
     }
@@ -116,7 +120,7 @@ export class Router {
     frame: Frame,
     analysis: Analysis,
     text: string,
-    repeatable: boolean,
+    { repeatable, maxStalenessMs }: Pick<ReadPlan, "repeatable" | "maxStalenessMs">,
     attempt: (host: Host) => Promise<T>,
     signal: AbortSignal,
   ): Promise<T> {
@@ -135,7 +139,7 @@ export class Router {
       refused = true;
       mark(frame);
     };
-    const plan = { session, followsWrites: Frames.followsWrites(frame), repeatable, onMisroute };
+    const plan = { session, followsWrites: Frames.followsWrites(frame), repeatable, maxStalenessMs, onMisroute };
     try {
       return await executor.read(plan, attempt, signal);
     } finally {

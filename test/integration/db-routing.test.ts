@@ -26,7 +26,8 @@ beforeAll(async () => {
 beforeEach(async () => {
   metrics = createMetrics();
   lb = await createLoadBalancer(
-    { primary: cluster.primary.url, replicas: cluster.replicas.map((replica) => replica.url), connectTimeoutMs: 20_000 },
+    // A thousand callers may have to wait for ten connections on a slow machine.
+    { primary: cluster.primary.url, replicas: cluster.replicas.map((replica) => replica.url), connectTimeoutMs: 30_000 },
     { metrics },
   );
   await cluster.sql(cluster.primary, "TRUNCATE t, log");
