@@ -44,6 +44,7 @@ export async function createMember(options: MemberOptions, deps: MemberDeps = {}
   checkMeta(meta);
   const envelope = envelopeOf(options);
   const versions = versionVector(options.protocolVersion ?? 2, options.delegateVersions ?? [0, 0, 0]);
+  const tuning = tuningOf(options);
   const isAllowed = options.allowedNetworks ? createNetworkFilter(options.allowedNetworks) : () => true;
   const {
     clock = systemClock,
@@ -64,7 +65,7 @@ export async function createMember(options: MemberOptions, deps: MemberDeps = {}
     }
     const port = options.advertisePort ?? transport.address.port;
     return new GossipMember(
-      { name: options.name, address, port, meta, envelope, versions, tuning: tuningOf(options) },
+      { name: options.name, address, port, meta, envelope, versions, tuning },
       { clock, random, logger, metrics, transport, guard, hooks, isAllowed },
     );
   } catch (error) {

@@ -1,10 +1,11 @@
+import { checkTuning } from "./check-tuning.ts";
 import type { KeyRing } from "./key-ring.ts";
 
 /** Timing and sizes of the protocol, as three sets of defaults have them. */
 export interface GossipTuning {
   /** Time between two probes of this member. lan 1000, wan 5000, local 1000. */
   readonly probeIntervalMs: number;
-  /** Time for a direct answer before others are asked. lan 500, wan 3000, local 200. */
+  /** Time for a direct answer before others are asked, at most {@link probeIntervalMs}. lan 500, wan 3000, local 200. */
   readonly probeTimeoutMs: number;
   /** Members that are asked to probe one that does not answer. lan 3, wan 3, local 1. */
   readonly indirectChecks: number;
@@ -34,7 +35,7 @@ export interface GossipTuning {
   readonly rejoinIntervalMs: number;
   /** How long a lost member is remembered for that. 72 hours. */
   readonly rejoinMemoryMs: number;
-  /** Largest datagram that is sent. 1400. */
+  /** Largest datagram that is sent, 1200 to 65 507. 1400. */
   readonly packetBytes: number;
   /** Compress what is sent where that helps. true. What is received is always understood. */
   readonly compress: boolean;
@@ -92,7 +93,7 @@ export const gossipPresets: Readonly<Record<GossipPreset, GossipTuning>> = {
   },
 };
 
-/** How one member runs. Each tuning value may be given to override the preset's. */
+/** How one member runs. Each tuning value may be given to override the preset's; all are whole numbers, times below an hour or a day. */
 export interface MemberOptions extends Partial<GossipTuning> {
   /** Identity in the cluster, 1 to 255 bytes of UTF-8. */
   readonly name: string;
@@ -127,9 +128,11 @@ export interface MemberOptions extends Partial<GossipTuning> {
   readonly allowedNetworks?: readonly string[] | undefined;
 }
 
-/** The preset with the overrides that are given. */
+/** The preset with the overrides that are given. Errors: `invalid_argument`. */
 export function tuningOf(options: MemberOptions): GossipTuning {
   const preset = gossipPresets[options.preset ?? "lan"];
   const given = Object.entries(options).filter(([key, value]) => key in preset && value !== undefined);
-  return { ...preset, ...Object.fromEntries(given) };
+  const tuning: GossipTuning = { ...preset, ...Object.fromEntries(given) };
+  checkTuning(tuning);
+  return tuning;
 }
