@@ -298,12 +298,22 @@ function noPrimary(reason: string): CodedError {
 
 function finalError(host: Host | undefined, kind: ErrorClass, undone: boolean, failure: unknown): unknown {
   if (kind === "lost") return connectionLost(host, undone, failure);
-  if (kind !== "misroute") return failure;
+  if (kind !== "misroute") return kind === "connect_failed" && !CodedError.is(failure) ? notReached(host, failure) : failure;
   return new CodedError(
     "database_unavailable",
     "the database server does not accept writes",
     { host: host?.name },
     { cause: failure, retryAfterMs: 1000 },
+  );
+}
+
+/** The driver found its connection gone before it sent anything. */
+function notReached(host: Host | undefined, cause: unknown): CodedError {
+  return new CodedError(
+    "database_unavailable",
+    "the database server cannot be reached",
+    { host: host?.name },
+    { cause, retryAfterMs: 1000 },
   );
 }
 

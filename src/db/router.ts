@@ -108,11 +108,12 @@ export class Router {
   }
 
   /** Notes that something may have been written; what the session's keys must see is published when it ends. */
-  async wrote(frame: Frame): Promise<void> {
+  async wrote(frame: Frame, { acknowledged = true } = {}): Promise<void> {
     const { session } = frame;
     mark(frame);
     if (frame.ignoreWrites) return;
     session.unpublished = true;
+    if (acknowledged) session.acknowledged = true;
     if (session.ended) await this.#deps.sticking.publish(session);
   }
 
@@ -165,7 +166,15 @@ export class Router {
     // A procedure may have committed a part before the server refused the rest.
     const refusedWhole = idempotent || analysis.kind !== "ambiguous";
     const plan = { kind: analysis.kind, idempotent, refusedWhole, undoneWhenLost: false };
-    return await executor.write(plan, attempt, signal).finally(() => this.wrote(frame));
+    try {
+      const value = await executor.write(plan, attempt, signal);
+      await this.wrote(frame);
+      return value;
+    } catch (error) {
+      // Nothing was done, so that later sessions have nothing to see.
+      if (idempotent || !CodedError.is(error, "database_unavailable")) await this.wrote(frame, { acknowledged: false });
+      throw error;
+    }
   }
 
   async #prepare(frame: Frame): Promise<void> {

@@ -36,6 +36,8 @@ export class Session {
   performedWrite = false;
   /** It has written what later sessions of its keys must see, and they do not know yet. */
   unpublished = false;
+  /** Its caller has been told of some of that that it was done. */
+  acknowledged = false;
   /** Its function has returned; what still comes is published at once. */
   ended = false;
   /** The server that answered its reads, so that they never go back in time. */

@@ -224,6 +224,22 @@ describe("what a session wrote", () => {
     });
   });
 
+  test("is nothing while the primary is away: those who read with the key go on on replicas", async () => {
+    await using impatient = await createLoadBalancer({ ...options(), primaryAttempts: 1, sticking: { store } });
+    await as(1, insert);
+    await cluster.caughtUp();
+    const before = await keyOf(1);
+    await cluster.primary.stop();
+    try {
+      const write = impatient.session({ stick: [["user", 1]] }, () => impatient.query("INSERT INTO t VALUES (2)"));
+      expect(await failureOf(write)).toMatchObject({ code: "database_unavailable" });
+      expect(await keyOf(1)).toEqual(before);
+      expect((await ports(1)).has(cluster.primary.port)).toBe(false);
+    } finally {
+      await cluster.primary.start();
+    }
+  });
+
   test("is noted when it comes after the end, too", async () => {
     let late: Promise<void> = Promise.resolve();
     await as(1, async () => {

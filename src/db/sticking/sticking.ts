@@ -102,6 +102,8 @@ export class Sticking {
     const { keys, token } = session.binding;
     if ((keys.length === 0 && !token) || this.#deps.hosts.snapshot.replicas.length === 0) return;
     const position = await this.written();
+    // Nobody was promised anything, and a key that sticks to a primary that is away would stop its readers.
+    if (position.systemId === "" && !session.acknowledged) return;
     await token?.write([this.#database], position);
     await this.#note(keys, position);
   }
