@@ -125,34 +125,6 @@ test("a server that announces no role, or a pooler before it, is asked for it", 
   expect(await acquire(first)).toBe("connect_failed");
 });
 
-test("a process that was busy with something else does not hold that against the servers", async () => {
-  found(first);
-  await inUse(first);
-  const impatient = new HostMonitor(
-    listServers(cluster.primary.url, [first.url]),
-    { ...options, probeTimeoutMs: 100, replicaCheckIntervalMs: 10 },
-    {
-      ...deps,
-      log: new MonitorLog({ logger, metrics: noMetrics }),
-    },
-  );
-  try {
-    await impatient.ready;
-    const isUp = () => impatient.hosts.snapshot.replicas[0]?.usable === true;
-    await until("it is in use", isUp);
-    events = [];
-    for (let i = 0; i < 10; i++) {
-      // Until a check is under way, which the stall then interrupts.
-      await until("a check is under way", () => impatient.servers.some((server) => server.asking));
-      for (const endMs = Date.now() + 150; Date.now() < endMs; );
-    }
-    await until("it is still in use", isUp);
-    expect(events.filter(({ event }) => event === "host_offline")).toEqual([]);
-  } finally {
-    await impatient[Symbol.asyncDispose]();
-  }
-});
-
 test("a server of another system is not used for anything", async () => {
   const [other] = cluster.others as [PostgresServer];
   found(first, other);

@@ -41,14 +41,12 @@ export class ServerProbe implements AsyncDisposable {
   async ask(depth: ProbeDepth, patienceMs: number, signal: AbortSignal): Promise<ServerFacts> {
     using deadline = startDeadline(this.#clock, patienceMs, signal);
     this.#connection ??= this.#connect();
-    const connected = await this.#patiently(this.#connection, deadline.signal, signal);
-    const asked = this.#ask(connected, depth);
+    const connected = await abortable(this.#connection, deadline.signal);
     try {
-      const facts = await this.#patiently(asked, deadline.signal, signal);
+      const facts = await abortable(this.#ask(connected, depth), deadline.signal);
       if (this.#clock.monotonic() - connected.sinceMs > maxLifetimeMs) this.reconnect();
       return facts;
     } catch (error) {
-      asked.catch(() => {});
       // The answer may still come, to a question that nobody remembers.
       this.#forget(connected.client);
       throw error;
@@ -67,19 +65,6 @@ export class ServerProbe implements AsyncDisposable {
     const connection = this.#connection;
     this.#connection = undefined;
     await connection?.then(({ client }) => client.end()).catch(() => {});
-  }
-
-  /** An answer that arrived while this process was busy with something else has not failed the deadline. */
-  async #patiently<T>(work: Promise<T>, deadline: AbortSignal, signal: AbortSignal): Promise<T> {
-    try {
-      return await abortable(work, deadline);
-    } catch (error) {
-      if (!CodedError.is(error, "deadline_exceeded") || signal.aborted) throw error;
-      const late = Symbol("late");
-      const first = await Promise.race([work, this.#clock.sleep(0, signal).then(() => late)]);
-      if (first === late) throw error;
-      return first as T;
-    }
   }
 
   #connect(): Promise<Connected> {
