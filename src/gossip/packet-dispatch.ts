@@ -23,6 +23,9 @@ export interface PacketDispatchDeps {
   readonly onProbed: (by: Source) => void;
 }
 
+/** Pings that are answered of one datagram. Peers put one into each; a thousand would cost as many answers, each full of gossip. */
+const maxQuestions = 8;
+
 /** Hands what datagrams hold to the parts that it concerns, and answers pings. */
 export class PacketDispatch {
   readonly #deps: PacketDispatchDeps;
@@ -39,7 +42,11 @@ export class PacketDispatch {
     const [first] = messages;
     // Its sender takes this address for that of another node, so the rest may be news of another cluster.
     if (first?.type === "ping" && !this.#isMeant(first.node)) return this.#drop("wrong_node");
-    for (const message of messages) this.#dispatch(message, from);
+    let questions = 0;
+    for (const message of messages) {
+      if ((message.type === "ping" || message.type === "indirectPing") && ++questions > maxQuestions) this.#drop("busy");
+      else this.#dispatch(message, from);
+    }
   }
 
   #dispatch(message: PacketMessage, from: GossipAddress) {
@@ -76,7 +83,7 @@ export class PacketDispatch {
     return node === "" || node === this.#deps.name;
   }
 
-  #drop(reason: "network" | "wrong_node"): void {
+  #drop(reason: "busy" | "network" | "wrong_node"): void {
     this.#deps.metrics.dropped.add(1, { reason });
   }
 }

@@ -8,8 +8,10 @@ import { type GossipAddress, plainHost } from "./address.ts";
 import { SocketStream } from "./socket-stream.ts";
 import type { GossipStream, Transport, TransportHandlers } from "./transport.ts";
 
-/** Streams from peers at one time; more are refused. */
+/** Streams from peers at one time; more are refused, unless one of them is slow. */
 const maxInboundStreams = 128;
+/** A stream that is open for longer makes room for others: it should not take long to say one thing. */
+const slowAfterMs = 1000;
 const bindAttempts = 10;
 const receiveBufferBytes = 2 << 20;
 
@@ -36,7 +38,6 @@ async function bindableHost(host: string): Promise<string> {
 
 async function listen(host: string, port: number): Promise<Server> {
   const server = createServer();
-  server.maxConnections = maxInboundStreams;
   // Whoever comes before there is someone to serve them would be held, and hold the server open.
   server.on("connection", refuse);
   server.listen({ host, port });
@@ -75,6 +76,8 @@ class UdpTcpTransport implements Transport {
   readonly #datagrams: DatagramSocket;
   readonly #clock: Clock;
   readonly #sockets = new Set<Socket>();
+  /** Streams from peers, the oldest first, and since when they are open. */
+  readonly #inbound = new Map<Socket, number>();
   #closed: Promise<void> | undefined;
 
   constructor(address: GossipAddress, server: Server, datagrams: DatagramSocket, clock: Clock) {
@@ -94,7 +97,7 @@ class UdpTcpTransport implements Transport {
     });
     this.#server.off("connection", refuse);
     this.#server.on("connection", (socket) => {
-      if (this.#closed) socket.destroy();
+      if (this.#closed || !this.#admit(socket)) socket.destroy();
       else void handlers.onStream(this.#track(socket));
     });
   }
@@ -144,6 +147,21 @@ class UdpTcpTransport implements Transport {
     this.#datagrams.close();
     for (const socket of this.#sockets) socket.destroy();
     await Promise.all(closed);
+  }
+
+  /** Whoever holds many streams and says nothing must not keep everyone else out. */
+  #admit(socket: Socket): boolean {
+    const nowMs = this.#clock.monotonic();
+    const [oldest] = this.#inbound;
+    if (oldest && this.#inbound.size >= maxInboundStreams) {
+      const [slow, sinceMs] = oldest;
+      if (nowMs - sinceMs < slowAfterMs) return false;
+      slow.destroy();
+      this.#inbound.delete(slow);
+    }
+    this.#inbound.set(socket, nowMs);
+    socket.on("close", () => this.#inbound.delete(socket));
+    return true;
   }
 
   #track(socket: Socket): SocketStream {

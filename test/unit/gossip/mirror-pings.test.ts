@@ -40,6 +40,43 @@ test("each ping of a compound is acknowledged", async () => {
   expect(peer.heardOf("ack").map(({ seqNo }) => seqNo)).toEqual([42, 42, 42]);
 });
 
+test("of very many pings in one datagram a few are answered", async () => {
+  await using scene = await WireScene.create();
+  const peer = await scene.peer(2);
+  peer.say(scene.address, ...Array.from({ length: 200 }, () => ping(42, "n1")));
+  await scene.clock.advance(5);
+  expect(peer.heardOf("ack").length).toBe(8);
+});
+
+test("what comes with a ping for another name is not taken, and its sender is not sought", async () => {
+  await using scene = await WireScene.create();
+  const [stranger, third] = [await scene.peer(2), await scene.peer(3)];
+  stranger.say(scene.address, ping(42, "n9", stranger.source), third.alive());
+  await scene.clock.advance(5);
+  expect(scene.member.members().map(({ name }) => name)).toEqual(["n1"]);
+  expect(stranger.heardOf("ack")).toEqual([]);
+});
+
+test("nothing is sent to addresses outside of the allowed networks, whoever asks for it", async () => {
+  await using scene = await WireScene.create({ allowedNetworks: ["10.0.0.0/30"] });
+  const [peer, outside] = [await scene.peer(2), await scene.peer(7)];
+  const { address, port, node } = outside.source;
+  peer.say(scene.address, ping(42, "n1", outside.source));
+  peer.say(scene.address, { type: "indirectPing", seqNo: 1, target: address, port, node, nack: true, source: peer.source });
+  peer.say(scene.address, {
+    type: "indirectPing",
+    seqNo: 2,
+    target: peer.source.address,
+    port,
+    node: "n2",
+    nack: true,
+    source: outside.source,
+  });
+  await scene.clock.advance(5000);
+  expect(outside.heard).toEqual([]);
+  expect(peer.heardOf("nack")).toEqual([]);
+});
+
 // B53
 test("an acknowledgement goes to the address that the ping names, wherever the datagram came from", async () => {
   await using scene = await WireScene.create();
