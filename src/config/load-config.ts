@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { gossipPresets } from "../gossip/index.ts";
 import { formatHostPort, type HostPort, isLoopback } from "./addresses.ts";
 import type { Config, ListenAddress } from "./config.ts";
 import { discoveryOptions, discoveryProblems } from "./discovery.ts";
@@ -155,10 +156,15 @@ function checkGossip(merged: Merged): Problem[] {
   if (keys?.length === 0 && merged.settings.get("cluster.encryption")?.value !== "required") {
     problems.push(problemAt(merged, "cluster.encryption", "needs cluster.encryption_keys"));
   }
-  const interval = merged.settings.get("cluster.probe_interval")?.value as number | undefined;
-  const timeout = merged.settings.get("cluster.probe_timeout")?.value as number | undefined;
-  if (interval !== undefined && timeout !== undefined && timeout > interval) {
-    problems.push(problemAt(merged, "cluster.probe_timeout", "must not be longer than cluster.probe_interval"));
+  const preset =
+    gossipPresets[(merged.settings.get("cluster.gossip_preset")?.value as Values["cluster.gossip_preset"] | undefined) ?? "lan"];
+  const intervalMs = (merged.settings.get("cluster.probe_interval")?.value as number | undefined) ?? preset.probeIntervalMs;
+  const timeoutMs = (merged.settings.get("cluster.probe_timeout")?.value as number | undefined) ?? preset.probeTimeoutMs;
+  if (timeoutMs > intervalMs) {
+    const key = merged.settings.has("cluster.probe_timeout") ? "cluster.probe_timeout" : "cluster.probe_interval";
+    problems.push(
+      problemAt(merged, key, `a probe times out after ${timeoutMs} ms, which must not be longer than the ${intervalMs} ms between probes`),
+    );
   }
   return problems;
 }

@@ -1,6 +1,7 @@
 import { type Clock, CodedError, neverAborted, type Random, systemClock, systemRandom } from "../base/index.ts";
 import { type Logger, type Metrics, noMetrics, silentLogger } from "../observability/index.ts";
 import { bytesToIp, ipToBytes } from "./address.ts";
+import { checkTuning } from "./check-tuning.ts";
 import { type ClusterGuard, openClusterGuard } from "./cluster-guard.ts";
 import type { Envelope } from "./codec/envelope.ts";
 import { maxLabelBytes } from "./codec/label.ts";
@@ -45,6 +46,7 @@ export async function createMember(options: MemberOptions, deps: MemberDeps = {}
   const envelope = envelopeOf(options);
   const versions = versionVector(options.protocolVersion ?? 2, options.delegateVersions ?? [0, 0, 0]);
   const tuning = tuningOf(options);
+  checkTuning(tuning);
   const isAllowed = options.allowedNetworks ? createNetworkFilter(options.allowedNetworks) : () => true;
   const {
     clock = systemClock,

@@ -300,7 +300,9 @@ const badValues: readonly [toml: string, message: RegExp][] = [
   ["cache.max_bytes = -1", /10GiB/],
   ['object_storage.on_outage = "shrug"', /"fail" or "stale"/],
   ["insecure = 1", /true or false/],
-  ['cluster.probe_interval = "1s"\ncluster.probe_timeout = "2s"', /must not be longer/],
+  ['cluster.probe_interval = "1s"\ncluster.probe_timeout = "2s"', /probe_timeout.*must not be longer/],
+  ['cluster.probe_interval = "400ms"', /probe_interval.*after 500 ms.*must not be longer than the 400 ms/],
+  ['cluster.gossip_preset = "wan"\ncluster.probe_interval = "2s"', /probe_interval.*after 3000 ms.*must not be longer/],
   ['database.replicas = ["postgres://r"]', /needs database\.url/],
   ['listen_addr = "127.0.0.1:9"\nhttp_addr = "127.0.0.1:9"', /HTTP and gRPC cannot both/],
 ];

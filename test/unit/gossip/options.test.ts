@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { gossipPresets, type MemberOptions } from "../../../src/gossip/index.ts";
+import { checkTuning } from "../../../src/gossip/check-tuning.ts";
+import { createMember, gossipPresets, type MemberOptions } from "../../../src/gossip/index.ts";
 import { tuningOf } from "../../../src/gossip/options.ts";
 
 const tuning = (options: Partial<MemberOptions>) => tuningOf({ name: "n1", bindHost: "127.0.0.1", bindPort: 0, ...options });
@@ -36,5 +37,16 @@ test.each<[string, Partial<MemberOptions>]>([
   ["no time to ask others", { probeIntervalMs: 100 }],
   ["suspicions of weeks", { probeIntervalMs: 3_600_000, suspicionMultiplier: 100 }],
 ])("%s is an error", (_what, options) => {
-  expect(() => tuning(options)).toThrow(expect.objectContaining({ code: "invalid_argument" }));
+  expect(() => checkTuning(tuning(options))).toThrow(expect.objectContaining({ code: "invalid_argument" }));
+});
+
+test.each(["lan", "wan", "local"] as const)("the preset %s is in order, and so is each bound", (preset) => {
+  for (const options of [{}, { packetBytes: 1200, indirectChecks: 0, rejoinMemoryMs: 0 }, { packetBytes: 65_507, probeTimeoutMs: 1000 }]) {
+    expect(() => checkTuning(tuning({ preset, ...options }))).not.toThrow();
+  }
+});
+
+test("a member with such a setting is not started", async () => {
+  const starting = createMember({ name: "n1", bindHost: "127.0.0.1", bindPort: 0, gossipNodes: 0 });
+  await expect(starting).rejects.toMatchObject({ code: "invalid_argument", fields: { setting: "gossipNodes", value: 0 } });
 });
