@@ -23,7 +23,7 @@ export interface HostStatus {
   readonly readOnly: boolean | null;
   /** How long ago it said so; null where it does not answer. */
   readonly checkedMsAgo: number | null;
-  /** Where a primary's log ends, or what a replica has reached of it, as `SYSTEM/TIMELINE/LSN`; null where that is not known. */
+  /** Where a primary's log ends, or what a replica has reached of it, as `SYSTEM:TIMELINE:LSN`; null where that is not known. */
   readonly position: string | null;
   /** What a discovery source that knows about failovers says of it; null where none does. */
   readonly confirmedRole: "primary" | "replica" | null;

@@ -95,13 +95,17 @@ function sourceReason(one: Candidate, all: readonly Candidate[], identity: Ident
 
 /** One server under two names counts once; the name in use is kept. */
 function distinct(writers: readonly Candidate[], inUse: string | undefined): Candidate[] {
-  const byServer = new Map<string, Candidate>();
+  const byServer = new Map<string | undefined, Candidate>();
   for (const one of writers) {
-    const key = `${one.facts?.systemId} ${one.facts?.startedAt}`;
+    const key = serverKey(one.facts);
     const other = byServer.get(key);
     if (!other || one.name === inUse || (one.hint === "primary" && other.name !== inUse)) byServer.set(key, one);
   }
   return [...byServer.values()];
+}
+
+function serverKey(facts: ServerFacts | undefined): string | undefined {
+  return facts && `${facts.systemId} ${facts.startedAt}`;
 }
 
 function remaining(candidates: readonly Candidate[], name: string | undefined): string | undefined {
@@ -123,6 +127,9 @@ function roleOf(
   if (facts.inRecovery) return ours ? { role: "replica", reason: "" } : { role: "none", reason: "foreign_system" };
   if (facts.subscriber && (!identity || !ours)) return { role: "replica", reason: "" };
   if (!ours) return { role: "none", reason: "foreign_system" };
+  // The primary under another name, such as that of a service's readers: whoever lists it wants to read there.
+  const leader = all.find((other) => other.name === primary);
+  if (serverKey(leader?.facts) === serverKey(facts)) return { role: "replica", reason: "" };
   if (facts.readOnly) {
     // Between two primaries, and in maintenance, it has what there is to read.
     const newest = !verified && facts.timeline >= (identity?.timeline ?? 0);

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ServerFacts } from "../../../../src/db/hosts/server-facts.ts";
 import { type Candidate, decideTopology, type Topology } from "../../../../src/db/hosts/topology.ts";
@@ -114,9 +115,11 @@ describe("a failover", () => {
     expect(reasons(decideTopology(list, known))).toEqual({ a: "demoted", b: "primary" });
   });
 
-  test("one server under two names is no conflict", () => {
+  test("one server under two names is no conflict, and may be read under the other one", () => {
     const facts = primaryFacts({ startedAt: "same" });
-    expect(decideTopology([server("a", facts), server("b", facts)], known)).toMatchObject({ primary: "a", conflict: [] });
+    const decided = decideTopology([server("a", facts), server("b", facts)], known);
+    expect(decided).toMatchObject({ primary: "a", conflict: [] });
+    expect(reasons(decided)).toEqual({ a: "primary", b: "replica" });
   });
 });
 
@@ -171,4 +174,49 @@ describe("a source that knows about failovers", () => {
   test("named, but in recovery: no primary", () => {
     expect(decideTopology([says("a", standbyFacts(), "primary"), says("b", standbyFacts(), "replica")], known).primary).toBeUndefined();
   });
+});
+
+test("whatever servers say over time, only one that may be written to is, and never one of an older timeline or of another log", () => {
+  const facts = fc.option(
+    fc.record({
+      inRecovery: fc.boolean(),
+      readOnly: fc.boolean(),
+      systemId: fc.constantFrom("7000", "7000", "7000", "9"),
+      timeline: fc.integer({ min: 1, max: 4 }),
+      startedAt: fc.constantFrom("1", "2", "3"),
+      subscriber: fc.boolean(),
+    }),
+    { nil: undefined },
+  );
+  const candidate = (name: string) =>
+    fc.record({
+      name: fc.constant(name),
+      hint: fc.constantFrom(undefined, "primary" as const, "replica" as const),
+      verdict: fc.constantFrom(undefined, undefined, "primary" as const, "replica" as const),
+      mayWrite: fc.boolean(),
+      facts: facts.map((given) => given && primaryFacts(given)),
+    });
+  const rounds = fc.array(fc.tuple(candidate("a"), candidate("b"), candidate("c")), { minLength: 1, maxLength: 6 });
+  fc.assert(
+    fc.property(rounds, (list) => {
+      let state: Pick<Topology, "identity" | "primary"> = { identity: undefined, primary: "a" };
+      for (const candidates of list) {
+        const decided = decideTopology(candidates, state);
+        const primary = candidates.find(({ name }) => name === decided.primary);
+        expect([...decided.roles.values()].filter(({ role }) => role === "primary")).toHaveLength(decided.primary === undefined ? 0 : 1);
+        if (decided.conflict.length > 0) expect(decided).toMatchObject({ primary: undefined, verified: false });
+        if (state.identity) expect(decided.identity?.systemId).toBe(state.identity.systemId);
+        expect(decided.identity?.timeline ?? 0).toBeGreaterThanOrEqual(state.identity?.timeline ?? 0);
+        if (decided.verified) {
+          expect(primary).toMatchObject({ mayWrite: true, facts: { inRecovery: false, readOnly: false } });
+          expect(primary?.facts).toMatchObject({ ...decided.identity });
+          if (candidates.some(({ verdict }) => verdict === "primary")) expect(primary?.verdict).toBe("primary");
+        } else if (primary) {
+          expect(primary).toMatchObject({ name: state.primary, mayWrite: true, facts: undefined });
+        }
+        state = decided;
+      }
+    }),
+    { numRuns: 500, seed: 11 },
+  );
 });
