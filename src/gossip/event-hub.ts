@@ -7,6 +7,8 @@ export class EventHub {
   readonly #counter: Counter;
   readonly #logger: Logger;
   readonly #listeners = new Set<(event: MemberEvent) => void>();
+  readonly #waiting: MemberEvent[] = [];
+  #isTelling = false;
 
   constructor(deps: { counter: Counter; logger: Logger }) {
     this.#counter = deps.counter;
@@ -18,10 +20,18 @@ export class EventHub {
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
   }
 
-  /** A listener that throws harms nobody else. */
+  /** A listener that throws harms nobody else. What follows from its own calls is told after the running event: all hear one order. */
   emit(event: MemberEvent): void {
     this.#counter.add(1, { type: event.type });
     this.#log(event);
+    this.#waiting.push(event);
+    if (this.#isTelling) return;
+    this.#isTelling = true;
+    for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) this.#tell(next);
+    this.#isTelling = false;
+  }
+
+  #tell(event: MemberEvent): void {
     for (const listener of [...this.#listeners]) {
       try {
         listener(event);
