@@ -28,6 +28,9 @@ export type Reply = (message: StreamMessage) => Promise<void>;
 /** Memory that all streams of peers may take at one time; one of the largest fits. */
 const maxInboundBytes = 64 << 20;
 
+/** Of what goes wrong with a frame: what is no fault of the frame, or comes from who would not understand the answer. */
+const unansweredReasons: ReadonlySet<string> = new Set(["busy", "ended", "foreign"]);
+
 /** One message on a stream and at most one answer, from both sides. Every stream has one absolute deadline. */
 export class StreamIo {
   readonly #options: StreamIoOptions;
@@ -97,7 +100,7 @@ export class StreamIo {
       const fields = { from: formatAddress(stream.remote), error: error.message };
       this.#deps.warnings.warn("key mismatch: a peer's stream is not encrypted with a key of this member", fields);
     }
-    if (reader.isInFrame && reason !== "busy" && reason !== "ended") await reply({ type: "error", error: error.message });
+    if (reader.isInFrame && !unansweredReasons.has(reason)) await reply({ type: "error", error: error.message });
   }
 
   /** A peer answers so where it cannot open what it got. It was well-formed, so where keys are set they differ. */

@@ -17,6 +17,13 @@ export const messageType = {
   label: 244,
 } as const;
 
+const messageTypes: ReadonlySet<number> = new Set(Object.values(messageType));
+
+/** Whether a message can begin so. What cannot, such as HTTP or a handshake of TLS, strayed here from another protocol. */
+export function isMessageType(byte: number | undefined): boolean {
+  return byte !== undefined && messageTypes.has(byte);
+}
+
 /** Where a reply should go: the sender's advertised address. Empty and 0 where the sender gave none. */
 export interface Source {
   readonly address: Uint8Array;

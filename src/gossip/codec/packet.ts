@@ -6,7 +6,7 @@ import { decrypt, encrypt } from "./encryption.ts";
 import { type Envelope, labelBytes, requiresEncryption, sendKey } from "./envelope.ts";
 import { labelHeader, stripLabel } from "./label.ts";
 import { codecLimits } from "./limits.ts";
-import { messageType, type PacketMessage } from "./message.ts";
+import { isMessageType, messageType, type PacketMessage } from "./message.ts";
 import { complete } from "./msgpack-reader.ts";
 import { decodePacketMessage } from "./packet-message.ts";
 import { protocolError } from "./protocol-error.ts";
@@ -55,7 +55,9 @@ function decryptPacket(bytes: Uint8Array, envelope: Envelope): Uint8Array {
   try {
     return decrypt(bytes, envelope.keys, labelBytes(envelope));
   } catch (error) {
-    if (requiresEncryption(envelope) || !CodedError.is(error, "protocol_error")) throw error;
+    if (!CodedError.is(error, "protocol_error")) throw error;
+    if (!isMessageType(bytes[0])) throw protocolError("a packet of another protocol", { reason: "foreign" });
+    if (requiresEncryption(envelope)) throw error;
     return bytes;
   }
 }

@@ -4,7 +4,7 @@ import { decrypt, encrypt, encryptedBytes } from "./encryption.ts";
 import { type Envelope, labelBytes, requiresEncryption, sendKey } from "./envelope.ts";
 import { labelHeader, stripLabel } from "./label.ts";
 import { codecLimits } from "./limits.ts";
-import { messageType, type StreamMessage } from "./message.ts";
+import { isMessageType, messageType, type StreamMessage } from "./message.ts";
 import { complete, IncompleteError, MsgpackReader } from "./msgpack-reader.ts";
 import { encodeStruct } from "./msgpack-writer.ts";
 import { encodePacketMessage, readAck, readPing } from "./packet-message.ts";
@@ -118,6 +118,7 @@ export class StreamReader {
     if (this.#pushPull) return this.#readPushPull(bytes, this.#pushPull, 0);
     if (bytes.length === 0) throw new IncompleteError();
     if (bytes[0] !== messageType.encrypt) {
+      if (!isMessageType(bytes[0])) throw protocolError("an unknown message type in a stream", { type: bytes[0], reason: "foreign" });
       if (requiresEncryption(this.#envelope)) throw protocolError("a stream in plaintext, and a key is set", { reason: "decrypt" });
       return this.#readPlain(bytes);
     }

@@ -185,3 +185,11 @@ test("plaintext is read where it is not refused, and sent where encryption is of
   off.io.send(to, [ping]);
   expect(openPacket(off.sent[0] as Uint8Array, plain).messages).toEqual([ping]);
 });
+
+test("a datagram of another protocol is counted, and not taken for a wrong key", () => {
+  for (const verifyIncoming of [true, false]) {
+    const { io, dropped, warned } = create({ label: "", keys: [new Uint8Array(16)], verifyIncoming });
+    expect(io.open(Buffer.from("M-SEARCH * HTTP/1.1\r\n\r\n"), { host: "10.0.0.9", port: 1900 })).toEqual([]);
+    expect([dropped, warned]).toEqual([["foreign"], []]);
+  }
+});

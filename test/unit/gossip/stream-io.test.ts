@@ -170,3 +170,12 @@ test("a user message is sent without waiting for an answer", async () => {
   expect(stream.closed).toBe(true);
   expect(new StreamReader(blue, false).push(stream.written[0] as Uint8Array)).toEqual({ type: "user", payload });
 });
+
+test.each([
+  ["HTTP", "GET /metrics HTTP/1.1\r\n\r\n"],
+  ["TLS", "\x16\x03\x01\x02\0"],
+])("%s that strays here is counted, and neither answered nor taken for a wrong key", async (_what, text) => {
+  for (const envelope of [plain, k1]) {
+    expect(await serve(envelope, Buffer.from(text, "latin1"))).toEqual({ answers: [], dropped: ["foreign"], warned: [] });
+  }
+});
