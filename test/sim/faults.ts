@@ -1,7 +1,7 @@
 import { soundNetwork, type Traffic } from "../support/sim-network.ts";
 import { soundTime } from "../support/sim-process.ts";
 import type { SimNode } from "./sim-node.ts";
-import type { Return, World } from "./world.ts";
+import { type Return, seedName, type World } from "./world.ts";
 
 /** One kind of fault: begins, lasts, and undoes itself. */
 export type Fault = (world: World) => Promise<void>;
@@ -149,7 +149,7 @@ const leave: Fault = async (world) => {
   await world.pause(60_000);
   if (!node.running || world.random.int(2) === 0) return world.fill(slot, oneOf(world, returns));
   slot.busy = false;
-  await world.join(node, "seeds.test");
+  await world.join(node, seedName);
 };
 
 /** A member is killed while it leaves, and its successor starts at once. */
