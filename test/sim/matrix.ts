@@ -10,11 +10,11 @@ interface Group {
   readonly minutes: number;
 }
 
-/** What a release is held to. */
+/** What a release is held to: as much as two cores do in an hour. */
 const groups: readonly Group[] = [
   { scenario: "mixed", nodes: 3, seeds: 200, minutes: 60 },
   { scenario: "mixed", nodes: 10, seeds: 200, minutes: 60 },
-  { scenario: "mixed", nodes: 100, seeds: 50, minutes: 60 },
+  { scenario: "mixed", nodes: 100, seeds: 50, minutes: 20 },
   { scenario: "mixed", nodes: 1000, seeds: 5, minutes: 10 },
 ];
 
