@@ -38,8 +38,8 @@ export const defaultDiscoveryLoopOptions: DiscoveryLoopOptions = {
 /** What the loop works with. */
 export interface DiscoveryLoopDeps {
   readonly source: DiscoverySource;
-  /** Receives the whole list whenever it may have changed. */
-  readonly apply: (servers: readonly DiscoveredServer[]) => void;
+  /** Receives the whole list whenever it may have changed. `fresh`: this process has it from the source. */
+  readonly apply: (servers: readonly DiscoveredServer[], about: { readonly fresh: boolean }) => void;
   /** Whether the server HOST:PORT answers as a replica that may be used. */
   readonly isUsable: (key: string) => boolean;
   readonly snapshot: SnapshotStore | undefined;
@@ -55,6 +55,8 @@ const maxServers = 256;
 const alarmAfterIntervals = 3;
 const watchdogMs = 5 * 60_000;
 const refreshEveryMs = 5000;
+const saveEveryMs = 60_000;
+const nothingSaved = { content: "", atMs: 0 };
 
 /**
  * Asks a source again and again, and hands on lists that only good answers can make shorter. Without answers the last list stays,
@@ -77,6 +79,7 @@ export class DiscoveryLoop implements AsyncDisposable {
   #failures = 0;
   #alarmed = false;
   #saving: Promise<void> | undefined;
+  #saved = nothingSaved;
   #running: { readonly sinceMs: number } | undefined;
   #lastStartMs = Number.NEGATIVE_INFINITY;
   #lastRefreshMs = Number.NEGATIVE_INFINITY;
@@ -105,6 +108,11 @@ export class DiscoveryLoop implements AsyncDisposable {
     this.#watching = deps.source
       .watch?.(() => this.#wakeUp(), signal)
       .catch((error) => deps.logger.error("discovery is not told of changes any more", { source: deps.source.name, error }));
+  }
+
+  /** Whether what the source says of roles binds. */
+  get authoritative(): boolean {
+    return this.#deps.source.authoritative === true;
   }
 
   /** How old the list is. */
@@ -142,7 +150,10 @@ export class DiscoveryLoop implements AsyncDisposable {
       this.#deps.logger.warn("the last known list of database servers is used", { event: "host_list_snapshot", ageMs: kept.ageMs });
     }
     const servers = kept?.servers ?? tidyServers(this.#options.seedHosts);
-    this.#adopt(servers.map((server) => ({ server, missing: 0 })));
+    this.#adopt(
+      servers.map((server) => ({ server, missing: 0 })),
+      { fresh: false },
+    );
     return waitMs;
   }
 
@@ -217,7 +228,7 @@ export class DiscoveryLoop implements AsyncDisposable {
     this.#failures = 0;
     this.#alarmed = false;
     this.#foundAtMs = clock.monotonic();
-    this.#adopt(mergeAnswer(this.#listed, answer, this.#options, this.#deps.isUsable));
+    this.#adopt(mergeAnswer(this.#listed, answer, this.#options, this.#deps.isUsable), { fresh: true });
     this.#save();
   }
 
@@ -233,7 +244,7 @@ export class DiscoveryLoop implements AsyncDisposable {
     logger.error("discovery has failed for several intervals; the list of database servers grows old", { ...fields, error });
   }
 
-  #adopt(listed: readonly ListedServer[]): void {
+  #adopt(listed: readonly ListedServer[], about: { readonly fresh: boolean }): void {
     const { logger } = this.#deps;
     this.#listed = listed;
     const max = Math.min(this.#options.maxReplicaPools, maxServers);
@@ -253,19 +264,25 @@ export class DiscoveryLoop implements AsyncDisposable {
     }
     this.#applied = chosen;
     try {
-      this.#deps.apply(chosen);
+      this.#deps.apply(chosen, about);
     } catch (error) {
       logger.error("the list of database servers cannot be used", { event: "host_list_update", error });
     }
   }
 
-  /** In the background, one at a time: what is slow here is only older there. */
+  /** When it has changed, or has been right for a minute more. In the background, one at a time: what is slow here is only older there. */
   #save(): void {
-    const { snapshot, logger } = this.#deps;
-    if (!snapshot || this.#saving) return;
+    const { snapshot, logger, clock } = this.#deps;
+    const servers = this.#listed.map((entry) => entry.server);
+    const content = JSON.stringify(servers);
+    if (!snapshot || this.#saving || (content === this.#saved.content && clock.monotonic() - this.#saved.atMs < saveEveryMs)) return;
+    this.#saved = { content, atMs: clock.monotonic() };
     this.#saving = snapshot
-      .save(this.#listed.map((entry) => entry.server))
-      .catch((error) => logger.warn("the list of database servers cannot be kept", { event: "host_list_snapshot", error }))
+      .save(servers)
+      .catch((error) => {
+        this.#saved = nothingSaved;
+        logger.warn("the list of database servers cannot be kept", { event: "host_list_snapshot", error });
+      })
       .finally(() => {
         this.#saving = undefined;
       });

@@ -43,12 +43,19 @@ export function prepareDiscovery(given: DiscoveryOptions, serverPort: number, de
   const seedHosts = options.seedHosts.map((text) => parseSeed(text, serverPort));
   const { snapshotFile: file, snapshotMaxAgeMs: maxAgeMs } = options;
   const snapshot = file === undefined ? undefined : new SnapshotFile({ file, maxAgeMs, identity: identityOf(given, source) }, deps);
+  // Roles of yesterday bind nobody.
   const authoritative = source.authoritative === true;
   return {
     start: (user) =>
       new DiscoveryLoop(
         { ...options, seedHosts },
-        { ...deps, source, snapshot, apply: (servers) => user.apply(servers, { authoritative }), isUsable: (key) => user.isUsable(key) },
+        {
+          ...deps,
+          source,
+          snapshot,
+          apply: (servers, { fresh }) => user.apply(servers, { authoritative: authoritative && fresh }),
+          isUsable: (key) => user.isUsable(key),
+        },
       ),
   };
 }
@@ -81,7 +88,8 @@ function definedOnly<T extends object>(options: T): T {
 function parseSeed(text: string, serverPort: number): DiscoveredServer {
   const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(text) ?? [];
   const host = bracketed ?? plain;
-  if (!isServerHost(host)) throw new CodedError("bad_config", "a seed host is HOST or HOST:PORT", { key: "discovery.seedHosts" });
+  if (!isServerHost(host) || (port !== undefined && (Number(port) < 1 || Number(port) > 65_535)))
+    throw new CodedError("bad_config", "a seed host is HOST or HOST:PORT", { key: "discovery.seedHosts" });
   return { host, port: port === undefined ? serverPort : Number(port) };
 }
 

@@ -189,6 +189,27 @@ test("a fresh answer is preferred to the kept list, and is kept", async () => {
   });
 });
 
+test("the list is kept when it changes, and once a minute; what could not be kept is tried again", async () => {
+  let saves = 0;
+  let broken = false;
+  const save = async () => {
+    saves++;
+    if (broken) throw new Error("disk full");
+  };
+  await withLoop({ snapshot: { load: async () => undefined, save }, intervalMs: 5000 }, async ({ clock, answer, names, lines }) => {
+    await clock.advance(50_000);
+    expect(saves).toBe(1);
+    await clock.advance(20_000);
+    expect(saves).toBe(2);
+    broken = true;
+    answer({ servers: [...some, server("d")] });
+    await clock.advance(20_000);
+    expect(saves).toBeGreaterThan(4);
+    expect(names()).toContain("d");
+    expect(lines.some(({ level, fields }) => level === "warn" && fields["event"] === "host_list_snapshot")).toBe(true);
+  });
+});
+
 test("a source that is silent at start holds it up for two seconds at most", async () => {
   await withLoop({ first: "silence", seedHosts: [server("seed")] }, async ({ clock, loop, names }) => {
     let ready = false;
