@@ -98,9 +98,14 @@ export class LoadBalancer implements AsyncDisposable {
     return this.#discovery?.ageMs;
   }
 
+  /** Whether discovery asks a source whose word on who is primary is needed. */
+  get discoveryBinds(): boolean {
+    return this.#discovery?.authoritative === true;
+  }
+
   /** The servers as they are judged now. */
   get status(): readonly HostStatus[] {
-    return hostStatuses(this.#monitor.servers, this.#hosts.snapshot);
+    return hostStatuses(this.#monitor.servers, this.#hosts.snapshot, this.#clock.monotonic());
   }
 
   /**

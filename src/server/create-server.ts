@@ -96,6 +96,7 @@ async function assemble(config: Config, base: Base): Promise<GitalyServer> {
   const storage: NodeParts["storage"] = new Late("storage");
   const cache: NodeParts["cache"] = new Late("cache");
   const catalog = new LateCatalog({ ...parts, logger: nodeLogger });
+  const database: NodeParts["database"] = new Late("database");
   const cacheDir = config.cache.dir ?? join(lock.dir, "cache");
   const shared = { ...parts, logger: nodeLogger, git, catalog, storage: new LateStorage(storage), cache: new LateCache(cache) };
   const smartHttp = closing.use("smart http", createSmartHttp(shared), disposeAsync);
@@ -118,6 +119,7 @@ async function assemble(config: Config, base: Base): Promise<GitalyServer> {
     services,
     status,
     view: () => views.current,
+    database,
   });
   // The port that made the name may be another node's by now, and then the name is too.
   if (made && listeners.grpcPort !== grpcPort) throw new CodedError("conflict", "another process took the port that names this node");
@@ -139,6 +141,7 @@ async function assemble(config: Config, base: Base): Promise<GitalyServer> {
     storage,
     cache,
     catalog,
+    database,
   });
   node.set(running);
   return running;

@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { createServer as createTcpServer } from "node:net";
 import { type Clock, hostPort, type Random } from "../base/index.ts";
 import type { Config, ListenAddress } from "../config/index.ts";
+import type { LoadBalancer } from "../db/index.ts";
 import { createGateway, type Gateway } from "../gateway/index.ts";
 import type { Logger, MetricsRegistry } from "../observability/index.ts";
 import type { MemberView } from "../routing/index.ts";
@@ -11,9 +12,11 @@ import { createServices, type ServicesDeps } from "../services/index.ts";
 import { type CloseStack, disposeAsync } from "./close-stack.ts";
 import { listenOnFree, type WantedAddress } from "./free-port.ts";
 import type { KeptPorts } from "./kept-addresses.ts";
+import type { Late } from "./late.ts";
 import { openMetricsListener } from "./metrics-listener.ts";
 import type { NodeStatus } from "./node-status.ts";
 import { reachableHost } from "./reachable-host.ts";
+import { addRoleRoutes } from "./role-routes.ts";
 
 interface ListenersDeps {
   readonly clock: Clock;
@@ -24,6 +27,7 @@ interface ListenersDeps {
   readonly services: ServicesDeps;
   readonly status: NodeStatus;
   readonly view: () => MemberView;
+  readonly database: Late<LoadBalancer>;
 }
 
 /** The node's two doors, accepting. */
@@ -104,6 +108,7 @@ export async function openListeners(
         smartHttp: services.smartHttp,
         view,
         replicasOf,
+        extraRoutes: (app) => addRoleRoutes(app, nodeName, deps.database),
         ready: () => ({ ready: status.state === "ready", reason: status.state === "warming" ? status.waitingFor : status.state }),
       },
     ),

@@ -1,6 +1,7 @@
 import type { Clock, Random } from "../base/index.ts";
 import type { RepositoryCache } from "../cache/index.ts";
 import type { JoinAddress } from "../config/index.ts";
+import type { LoadBalancer } from "../db/index.ts";
 import type { Logger, MetricsRegistry } from "../observability/index.ts";
 import type { RepositoryStorage } from "../storage/index.ts";
 import type { CloseStack } from "./close-stack.ts";
@@ -30,4 +31,5 @@ export interface NodeParts {
   readonly storage: Late<RepositoryStorage>;
   readonly cache: Late<RepositoryCache>;
   readonly catalog: LateCatalog;
+  readonly database: Late<LoadBalancer>;
 }

@@ -1,9 +1,10 @@
 import { type Clock, CodedError, type Random } from "../base/index.ts";
 import { createCatalog, startEmbeddedPostgres } from "../catalog/index.ts";
-import { createLoadBalancer, type DiscoveryOptions, type GivenLoadBalancerOptions } from "../db/index.ts";
+import { createLoadBalancer, type DiscoveryOptions, type GivenLoadBalancerOptions, type LoadBalancer } from "../db/index.ts";
 import type { Logger, Metrics } from "../observability/index.ts";
 import { BackOff } from "./back-off.ts";
 import { type CloseStack, disposeAsync } from "./close-stack.ts";
+import type { Late } from "./late.ts";
 import type { LateCatalog } from "./late-catalog.ts";
 
 /** Where the catalog's database is. */
@@ -26,6 +27,8 @@ interface OpenDatabaseDeps {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly closing: CloseStack;
+  /** Receives the load balancer, for those who ask about its servers. */
+  readonly database: Late<LoadBalancer>;
 }
 
 const secretParameter = /^user$|password|passwd|secret|token/i;
@@ -77,7 +80,7 @@ export async function openDatabase(place: DatabasePlace, catalog: LateCatalog, d
 async function open(
   place: Exclude<DatabasePlace, { kind: "none" }>,
   catalog: LateCatalog,
-  { closing, ...parts }: OpenDatabaseDeps,
+  { closing, database: opened, ...parts }: OpenDatabaseDeps,
   signal: AbortSignal,
 ): Promise<void> {
   let options: GivenLoadBalancerOptions;
@@ -89,5 +92,6 @@ async function open(
     options = { primary: server.url() };
   }
   const database = closing.use("database", await createLoadBalancer(options, parts), disposeAsync);
+  opened.set(database);
   catalog.set(closing.use("catalog", await createCatalog({ startTimeoutMs: 0 }, { ...parts, database }), disposeAsync));
 }

@@ -160,7 +160,7 @@ export class RunningNode implements GitalyServer {
     this.#clusterId = clusterId;
     this.#database = this.#databasePlace(place, answer);
     this.#background.push(
-      openDatabase(this.#database, this.#parts.catalog, { ...parts, closing }, signal),
+      openDatabase(this.#database, this.#parts.catalog, { ...parts, closing, database: this.#parts.database }, signal),
       loop.run(signal).catch((error) => this.#fail(error)),
       keepPeers(dataDir, clusterId, () => this.#membership?.livePeers ?? [], { clock, logger }, signal),
     );

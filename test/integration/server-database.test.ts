@@ -29,7 +29,14 @@ test("with an outside primary and a replica, listings go on while the primary is
   await writing.repository.createRepository({ repository: repository("before.git") }, here);
   await until(async () => (await listed(reading).catch((): string[] => [])).includes("before.git"));
 
+  const role = (path: string) => fetch(`http://${reader.server.info.http}${path}`);
+  expect(await role(`/primary?server=127.0.0.1:${database.primary.port}`)).toMatchObject({ status: 200 });
+  expect((await role("/replica")).headers.get("gitaly-node")).toBe(reader.server.info.node);
+  expect(await role("/primary?server=127.0.0.1:1")).toMatchObject({ status: 404 });
+
   await database.primary.stop();
+  await until(async () => (await role("/primary")).status === 503);
+  expect(await role("/replica?lag=16MB")).toMatchObject({ status: 200 });
   expect(await listed(reading)).toEqual(["before.git"]);
   await writing.repository.createRepository({ repository: repository("meanwhile.git") }, here);
   expect(await reading.repository.repositoryExists({ repository: repository("meanwhile.git") })).toEqual({ exists: true });

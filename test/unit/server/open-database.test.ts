@@ -1,8 +1,10 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import type { LoadBalancer } from "../../../src/db/index.ts";
 import { createMetrics, silentLogger } from "../../../src/observability/index.ts";
 import { CloseStack } from "../../../src/server/close-stack.ts";
+import { Late } from "../../../src/server/late.ts";
 import { LateCatalog } from "../../../src/server/late-catalog.ts";
 import { openDatabase } from "../../../src/server/open-database.ts";
 import { SimClock } from "../../support/sim-clock.ts";
@@ -26,7 +28,14 @@ test("an embedded database that cannot be opened is tried again and told of, unt
   };
   const metrics = createMetrics();
   const catalog = new LateCatalog({ metrics, logger });
-  const deps = { clock, random: simRandom(1), logger, metrics, closing: new CloseStack(logger) };
+  const deps = {
+    clock,
+    random: simRandom(1),
+    logger,
+    metrics,
+    closing: new CloseStack(logger),
+    database: new Late<LoadBalancer>("database"),
+  };
   const nextFailure = () => new Promise<void>((resolve) => (failed = resolve));
   let failure = nextFailure();
   const opening = openDatabase({ kind: "embedded", directory: join(file, "below") }, catalog, deps, stop.signal);
