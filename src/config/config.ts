@@ -64,6 +64,8 @@ export interface Config {
     readonly discovery: DiscoveryOptions | undefined;
     /** For connections to servers that left the list. */
     readonly disconnectTimeoutMs: number;
+    /** Undefined: sticky sessions are remembered in this process. */
+    readonly stickingRedisUrl: string | undefined;
   };
   readonly cache: {
     /** Undefined: `<data dir>/cache`. */

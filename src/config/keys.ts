@@ -14,6 +14,7 @@ import {
   oneOf,
   peerAddress,
   positiveNumber,
+  redisUrl,
   serverAddress,
   size,
   text,
@@ -252,6 +253,9 @@ export const keys = {
     [],
   ),
   "database.sticking.store": key("string", oneOf("memory", "redis", "token"), "Where the positions of sticky sessions are kept.", "memory"),
+  "database.sticking.redis_url": key("url", redisUrl, 'The Redis server of `store = "redis"`, best one that all nodes use.', undefined, {
+    unset: "none",
+  }),
 
   "cache.dir": key("string", text(), "Directory of the repository cache.", undefined, { unset: "`<data dir>/cache`" }),
   "cache.max_bytes": key("size", size, "How large the cache may grow; it evicts what was not used for the longest time.", "10GiB"),

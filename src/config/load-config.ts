@@ -67,6 +67,7 @@ function build(merged: Merged, cwd: string): LoadedConfig {
       replicas: value("database.replicas"),
       discovery: discoveryOptions(value),
       disconnectTimeoutMs: value("database.discovery.disconnect_timeout"),
+      stickingRedisUrl: value("database.sticking.redis_url"),
     },
     cache: { dir: path("cache.dir"), maxBytes: value("cache.max_bytes"), minFreeBytes: value("cache.min_free_bytes") },
     git: { binPath: value("git.bin_path") },
@@ -177,6 +178,13 @@ function checkDatabase(merged: Merged): Problem[] {
     problems.push(problemAt(merged, "database.replicas", "needs database.url, the primary of these replicas"));
   }
   const value = <K extends KeyName>(key: K) => merged.settings.get(key)?.value as Values[K];
+  const redisUrl = value("database.sticking.redis_url");
+  if (value("database.sticking.store") === "redis" && redisUrl === undefined) {
+    problems.push(problemAt(merged, "database.sticking.store", "needs database.sticking.redis_url"));
+  }
+  if (value("database.sticking.store") !== "redis" && redisUrl !== undefined) {
+    problems.push(problemAt(merged, "database.sticking.redis_url", 'needs database.sticking.store = "redis"'));
+  }
   for (const { key, message } of discoveryProblems(value, (key) => !hasDefault(merged, key)))
     problems.push(problemAt(merged, key, message));
   return problems;

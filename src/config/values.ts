@@ -144,6 +144,12 @@ export const databaseUrl = text().refine(
   "must be postgres://[USER[:PASSWORD]@]HOST[:PORT]/NAME",
 );
 
+/** `redis://…`, or `rediss://…` over TLS. */
+export const redisUrl = text().refine(
+  (value) => URL.canParse(value) && /^rediss?:\/\//i.test(value),
+  "must be redis://[USER[:PASSWORD]@]HOST[:PORT][/DB]",
+);
+
 /** A database server whose other parameters are the primary's. */
 export const serverAddress = text(260).refine((value) => {
   const [, address, port] = /^(\[[\da-fA-F:.]+\]|[^\s:[\]/@?#,]+)(?::(\d{1,5}))?$/.exec(value) ?? [];

@@ -1,6 +1,10 @@
 import { type Clock, CodedError, type Random } from "../base/index.ts";
 import { createCatalog, startEmbeddedPostgres } from "../catalog/index.ts";
+<<<<<<< /tmp/mw
 import { createLoadBalancer, type DiscoveryOptions, type GivenLoadBalancerOptions, type LoadBalancer } from "../db/index.ts";
+=======
+import { connectRedis, createLoadBalancer, type DiscoveryOptions, type GivenLoadBalancerOptions } from "../db/index.ts";
+>>>>>>> /tmp/stick-mine/src/server/open-database.ts
 import type { Logger, Metrics } from "../observability/index.ts";
 import { BackOff } from "./back-off.ts";
 import { type CloseStack, disposeAsync } from "./close-stack.ts";
@@ -27,8 +31,13 @@ interface OpenDatabaseDeps {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly closing: CloseStack;
+<<<<<<< /tmp/mw
   /** Receives the load balancer, for those who ask about its servers. */
   readonly database: Late<LoadBalancer>;
+=======
+  /** Where sticky sessions are remembered; undefined: in this process. */
+  readonly stickingRedisUrl: string | undefined;
+>>>>>>> /tmp/stick-mine/src/server/open-database.ts
 }
 
 const secretParameter = /^user$|password|passwd|secret|token/i;
@@ -80,7 +89,11 @@ export async function openDatabase(place: DatabasePlace, catalog: LateCatalog, d
 async function open(
   place: Exclude<DatabasePlace, { kind: "none" }>,
   catalog: LateCatalog,
+<<<<<<< /tmp/mw
   { closing, database: opened, ...parts }: OpenDatabaseDeps,
+=======
+  { closing, stickingRedisUrl, ...parts }: OpenDatabaseDeps,
+>>>>>>> /tmp/stick-mine/src/server/open-database.ts
   signal: AbortSignal,
 ): Promise<void> {
   let options: GivenLoadBalancerOptions;
@@ -90,6 +103,10 @@ async function open(
   } else {
     const server = closing.use("embedded database", await startEmbeddedPostgres({ dir: place.directory }, parts, signal), disposeAsync);
     options = { primary: server.url() };
+  }
+  if (stickingRedisUrl !== undefined) {
+    const store = closing.use("sticking store", await connectRedis(stickingRedisUrl, {}, parts), disposeAsync);
+    options = { ...options, sticking: { store } };
   }
   const database = closing.use("database", await createLoadBalancer(options, parts), disposeAsync);
   opened.set(database);

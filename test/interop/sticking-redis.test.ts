@@ -2,7 +2,9 @@ import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { neverAborted } from "../../src/base/index.ts";
 import { type Position, parseLsn } from "../../src/db/position/position.ts";
+import { connectRedis } from "../../src/db/sticking/connect-redis.ts";
 import { RedisStickingStore } from "../../src/db/sticking/redis-sticking-store.ts";
+import { silentLogger } from "../../src/observability/index.ts";
 import { redisMissing } from "../support/redis-server.ts";
 import { openRedisStickingStore } from "../support/redis-sticking-store.ts";
 
@@ -83,6 +85,25 @@ describe.skipIf(missing !== undefined)("positions in a Redis server", () => {
     expect(await client.pttl("plain/user/1")).toBeGreaterThan(25_000);
     await store.release("user/1", at(1), neverAborted);
     expect(await store.read(["user/1"], neverAborted)).toEqual([undefined]);
+  });
+
+  test("are there again for a store whose server was away, which fails at once meanwhile", async () => {
+    await using store = await connectRedis(opened.server.url, { prefix: "away/" }, { logger: silentLogger });
+    const written = async (lsn: number) =>
+      await store.write(["user/1"], at(lsn), neverAborted).then(
+        () => true,
+        () => false,
+      );
+    const until = async (expected: boolean, lsn: number) => {
+      while ((await written(lsn)) !== expected) await new Promise((resolve) => setTimeout(resolve, 10));
+    };
+    await until(true, 1);
+    await opened.server.stop();
+    await until(false, 2);
+    await expect(store.read(["user/1"], neverAborted)).rejects.toThrow();
+    await opened.server.start();
+    await until(true, 3);
+    expect(await store.read(["user/1"], neverAborted)).toEqual([at(3)]);
   });
 
   test("a thousand keys travel together", async () => {

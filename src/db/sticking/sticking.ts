@@ -61,9 +61,7 @@ export class Sticking {
     this.#options = options;
     this.#deps = deps;
     this.#picks = deps.metrics.counter("dblb_sticky_picks_total", "Sessions with something to see, by which replicas had it", ["result"]);
-    this.#failures = deps.metrics.counter("dblb_sticking_failures_total", "Failed uses of the sticking store and of log positions", [
-      "step",
-    ]);
+    this.#failures = deps.metrics.counter("dblb_sticking_failures_total", "Failed uses of the store and of positions", ["step"]);
   }
 
   /**

@@ -36,7 +36,7 @@ test("nothing given, the defaults are a node on loopback", () => {
       probeTimeoutMs: undefined,
     },
     objectStorage: { url: undefined },
-    database: { url: undefined, replicas: [], discovery: undefined, disconnectTimeoutMs: 120_000 },
+    database: { url: undefined, replicas: [], discovery: undefined, disconnectTimeoutMs: 120_000, stickingRedisUrl: undefined },
     cache: { dir: undefined, maxBytes: 10 * 2 ** 30, minFreeBytes: 512 * 2 ** 20 },
     git: { binPath: "git" },
     routing: { unawareClients: "serve", http: "redirect" },
@@ -111,6 +111,7 @@ const settings: readonly [key: string, toml: string, env: string, path: string, 
   ["cluster.enabled", "true", "true", "ignored", []],
   ["object_storage.on_outage", '"fail"', "fail", "ignored", []],
   ["database.sticking.store", '"memory"', "memory", "ignored", []],
+  ["database.sticking.redis_url", '"rediss://u:p@h/0"', "rediss://u:p@h/0", "database.stickingRedisUrl", "rediss://u:p@h/0"],
 ];
 
 function at(value: unknown, path: string): unknown {
@@ -121,6 +122,7 @@ test.each(settings)("%s = %s is read from the file and from the environment", (k
   // Some keys need another one.
   const others: Record<string, Record<string, string>> = {
     "database.replicas": { GITALY_DATABASE_URL: "postgres://p" },
+    "database.sticking.redis_url": { GITALY_DATABASE_STICKING_STORE: "redis" },
     "cluster.encryption": { GITALY_CLUSTER_ENCRYPTION_KEYS: key16 },
   };
   const beside = { env: others[key] ?? {} };
@@ -304,6 +306,9 @@ const badValues: readonly [toml: string, message: RegExp][] = [
   ['cluster.probe_interval = "400ms"', /probe_interval.*after 500 ms.*must not be longer than the 400 ms/],
   ['cluster.gossip_preset = "wan"\ncluster.probe_interval = "2s"', /probe_interval.*after 3000 ms.*must not be longer/],
   ['database.replicas = ["postgres://r"]', /needs database\.url/],
+  ['database.sticking.store = "redis"', /needs database\.sticking\.redis_url/],
+  ['database.sticking.redis_url = "redis://h"', /needs database\.sticking\.store = "redis"/],
+  ['[database.sticking]\nstore = "redis"\nredis_url = "h:6379"', /must be redis:/],
   ['listen_addr = "127.0.0.1:9"\nhttp_addr = "127.0.0.1:9"', /HTTP and gRPC cannot both/],
 ];
 
@@ -353,8 +358,7 @@ const unbuilt: readonly [given: Parameters<typeof configInput>[0], where: string
   [{ toml: 'storage.retention = "1h"' }, "gitaly.toml:1 storage.retention"],
   [{ toml: "cluster.enabled = false" }, "gitaly.toml:1 cluster.enabled"],
   [{ env: { GITALY_CLUSTER_ENABLED: "false" } }, "environment GITALY_CLUSTER_ENABLED"],
-  [{ toml: 'database.sticking.store = "redis"' }, "gitaly.toml:1 database.sticking.store"],
-  [{ toml: 'database.sticking.redis_url = "redis://h"' }, "gitaly.toml:1 database.sticking.redis_url"],
+  [{ toml: 'database.sticking.store = "token"' }, "gitaly.toml:1 database.sticking.store"],
   [{ toml: 'database.sticking.secret = "x"' }, "gitaly.toml:1 database.sticking.secret"],
   [{ toml: 'object_storage.on_outage = "stale"' }, "gitaly.toml:1 object_storage.on_outage"],
   [{ toml: '\n[[concurrency]]\nrpc = "/x"' }, "gitaly.toml:2 concurrency"],
