@@ -1,7 +1,7 @@
 import { type Clock, CodedError, linkSignals, type Random, sharedAbortController, startDeadline } from "../base/index.ts";
 import type { Logger, Metrics } from "../observability/index.ts";
 import { Acks } from "./acks.ts";
-import { bytesToIp, formatAddress, type GossipAddress } from "./address.ts";
+import { bytesToIp, checkPort, formatAddress, type GossipAddress } from "./address.ts";
 import { Awareness } from "./awareness.ts";
 import { BroadcastQueue, retransmitLimit } from "./broadcast-queue.ts";
 import type { ClaimedNode, ClusterGuard } from "./cluster-guard.ts";
@@ -136,23 +136,7 @@ export class GossipMember implements Member {
     const succeed = (incarnation: number) => this.#runner.apply({ type: "succeed", incarnation });
     this.#joiner = new Joiner({ clock, random, transport, pushPull: this.#pushPull, own: () => this.#state.own, succeed });
     this.#rejoiner = this.#createRejoiner();
-    const strangers = new Strangers(
-      { intervalMs: tuning.probeIntervalMs, sameAddressMs: tuning.rejoinIntervalMs },
-      { clock, synchronize: (to) => this.#pushPull.synchronize(to, true, this.#life.signal).catch(() => {}) },
-    );
-    this.#runner = new StateRunner({
-      ...{ clock, state: this.#state, queue: this.#queue, suspicions: this.#suspicions, awareness: this.#awareness },
-      ...{ metrics: this.#metrics, events: this.#events, send },
-      onQueued: () => this.#rounds.wake(),
-      onEvent: (event) => this.#onEvent(event),
-      onUnknown: (address) => {
-        if (!this.#state.leaving) strangers.heard(address);
-      },
-      onForgotten: (record) => {
-        if (record.state === "dead") this.#rejoiner.remember(record);
-      },
-      onLeaveSent: () => this.#onLeaveSent?.(),
-    });
+    this.#runner = this.#createRunner();
     const packets = new PacketDispatch({
       ...{ name, acks: this.#acks, events: this.#events, helper: this.#helper, hooks: this.#hooks, io: this.#io },
       ...{ metrics: this.#metrics, isAllowed: deps.isAllowed },
@@ -179,6 +163,8 @@ export class GossipMember implements Member {
 
   async join(addresses: readonly GossipAddress[], signal: AbortSignal): Promise<number> {
     this.#life.signal.throwIfAborted();
+    if (this.#closing) throw new CodedError("cancelled", "the gossip member is being closed");
+    addresses.forEach(checkPort);
     await this.#return();
     for (const address of addresses) this.#rejoiner.addSeed(address);
     using linked = linkSignals(signal, this.#life.signal);
@@ -227,6 +213,7 @@ export class GossipMember implements Member {
   }
 
   async queryMembers(address: GossipAddress, signal: AbortSignal): Promise<PeerView> {
+    checkPort(address);
     const [host = address.host] = await this.#deps.transport.resolve(address.host, signal);
     const { nodes, userState } = await this.#pushPull.query({ host, port: address.port }, signal);
     const members = nodes.map(({ address: bytes, versions: _, ...node }) => ({ ...node, host: bytesToIp(bytes) ?? "" }));
@@ -271,6 +258,28 @@ export class GossipMember implements Member {
     if (!this.#state.leaving) return;
     this.#runner.apply({ type: "rejoin" });
     this.#activity = this.#startActivity();
+  }
+
+  #createRunner(): StateRunner {
+    const { clock } = this.#deps;
+    const { probeIntervalMs, rejoinIntervalMs } = this.#tuning;
+    const strangers = new Strangers(
+      { intervalMs: probeIntervalMs, sameAddressMs: rejoinIntervalMs },
+      { clock, synchronize: (to) => this.#pushPull.synchronize(to, true, this.#life.signal).catch(() => {}) },
+    );
+    return new StateRunner({
+      ...{ clock, state: this.#state, queue: this.#queue, suspicions: this.#suspicions, awareness: this.#awareness },
+      ...{ metrics: this.#metrics, events: this.#events, send: this.#io.send.bind(this.#io) },
+      onQueued: () => this.#rounds.wake(),
+      onEvent: (event) => this.#onEvent(event),
+      onUnknown: (address) => {
+        if (!this.#state.leaving) strangers.heard(address);
+      },
+      onForgotten: (record) => {
+        if (record.state === "dead") this.#rejoiner.remember(record);
+      },
+      onLeaveSent: () => this.#onLeaveSent?.(),
+    });
   }
 
   #createPushPull(options: PushPullOptions): PushPull {

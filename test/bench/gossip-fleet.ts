@@ -3,7 +3,7 @@ import { JsonAgent } from "../support/json-agent.ts";
 import { GossipCluster } from "./gossip-cluster.ts";
 
 /** How to start a process that speaks the agents' protocol, and what to call its members. */
-export interface GossipPeer {
+interface GossipPeer {
   readonly name: string;
   readonly start: () => JsonAgent;
 }
