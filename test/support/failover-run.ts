@@ -34,8 +34,9 @@ export function writeOutageLimitMs({ peerOutageMs }: FailoverReport): number {
 export async function openClients(primary: ManagedNode, discovery: DiscoveryOptions): Promise<readonly LoadBalancer[] & AsyncDisposable> {
   await askOnce(primary.url, `${loadTables}; ${WritePoller.table}`);
   const store = new MemoryStickingStore({ expirationMs: 30_000 }, { clock: systemClock });
-  // The machine is small, and runs all the servers and clients.
-  const open = () => createLoadBalancer({ primary: primary.url, discovery, sticking: { store }, probeTimeoutMs: 1000 });
+  // The machine is small, and runs all the servers and clients. Of a pair, each must be able to carry all the reads.
+  const options = { probeTimeoutMs: 1000, fallbackShare: 1, fallbackSlotShare: 0.5 };
+  const open = () => createLoadBalancer({ primary: primary.url, discovery, sticking: { store }, ...options });
   const balancers = await Promise.all([open(), open()]);
   return Object.assign(balancers, {
     [Symbol.asyncDispose]: async () => {

@@ -48,7 +48,7 @@ export class Server {
 
   get candidate(): Candidate {
     const { hint, verdict, mayWrite } = this.listed;
-    return { name: this.name, hint, verdict, mayWrite, facts: this.facts };
+    return { name: this.name, hint, verdict, mayWrite, facts: this.facts, missed: this.misses > 0 };
   }
 
   get role(): RoleVerdict {

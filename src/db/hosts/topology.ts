@@ -11,6 +11,8 @@ export interface Candidate {
   readonly mayWrite: boolean;
   /** The newest answer; undefined where it does not answer. */
   readonly facts: ServerFacts | undefined;
+  /** It has not answered since. */
+  readonly missed?: boolean;
 }
 
 /** Which log is the true one. Once known, no server with another one becomes primary. */
@@ -61,7 +63,10 @@ export function decideTopology(candidates: readonly Candidate[], before: Pick<To
     primary,
     verified: chosen !== undefined,
     roles: new Map(
-      candidates.map((one) => [one.name, roleOf(one, candidates, { primary, identity: known, verified: chosen !== undefined })]),
+      candidates.map((one) => [
+        one.name,
+        roleOf(one, candidates, { primary, identity: known, verified: chosen !== undefined && chosen.missed !== true }),
+      ]),
     ),
     conflict: best.length > 1 ? best.map((one) => one.name) : [],
   };

@@ -104,6 +104,15 @@ describe("a failover", () => {
     expect(reasons(decided)).toMatchObject({ b: "replica" });
   });
 
+  test("what is being promoted is read while the primary has just failed to answer, and not beside one that answers", () => {
+    const promoted = server("b", primaryFacts({ timeline: 2, readOnly: true }));
+    expect(reasons(decideTopology([{ ...server("a", primaryFacts()), missed: true }, promoted], known))).toEqual({
+      a: "primary",
+      b: "replica",
+    });
+    expect(reasons(decideTopology([server("a", primaryFacts()), promoted], known))).toEqual({ a: "primary", b: "demoted" });
+  });
+
   test("a demoted primary ends being it by its own word", () => {
     const decided = decideTopology([server("a", primaryFacts({ readOnly: true })), server("b", standbyFacts())], known);
     expect(decided.primary).toBeUndefined();
