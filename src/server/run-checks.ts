@@ -4,7 +4,7 @@ import { CodedError, errnoOf, neverAborted, startDeadline, systemClock, systemRa
 import type { Config } from "../config/index.ts";
 import { createLoadBalancer } from "../db/index.ts";
 import { createGit } from "../git/index.ts";
-import { noMetrics, silentLogger } from "../observability/index.ts";
+import { type Logger, noMetrics, silentLogger } from "../observability/index.ts";
 import { openObjectStore, probeStore, redactStoreUrl } from "../storage/index.ts";
 import { defaultDataDir } from "./choose-data-dir.ts";
 import { withoutUserInfo } from "./open-database.ts";
@@ -68,13 +68,30 @@ async function checkDatabase(config: Config, signal: AbortSignal): Promise<strin
     if (role !== wanted) throw new CodedError("failed_precondition", `${name} is a ${role} and configured as the ${wanted}`);
     roles.push(`${name} is the ${role}`);
   }
-  return roles.join(", ");
+  return [...roles, ...(await foundServers(config))].join(", ");
+}
+
+/** What discovery names beside the configured servers. */
+async function foundServers({ database: { url, replicas, discovery } }: Config): Promise<string[]> {
+  if (url === undefined || discovery === undefined) return [];
+  let failure: { readonly error: unknown } | undefined;
+  const logger: Logger = {
+    ...silentLogger,
+    warn: (_message, fields) => {
+      if (fields?.["event"] === "service_discovery_failure") failure = { error: fields["error"] };
+    },
+  };
+  await using database = await createLoadBalancer({ primary: url, replicas, discovery }, { ...parts, logger });
+  if (failure) throw new Error("database.discovery", { cause: failure.error });
+  await using configured = await createLoadBalancer({ primary: url, replicas }, parts);
+  const known = new Set(configured.status.map(({ host }) => host));
+  return database.status
+    .filter(({ host }) => !known.has(host))
+    .map(({ host, role, usable, reason }) => `${host} is found and ${usable ? `a ${role}` : `not usable: ${reason}`}`);
 }
 
 async function roleOf(server: string, signal: AbortSignal): Promise<"primary" | "replica"> {
   await using database = await createLoadBalancer({ primary: server, replicas: [] }, parts);
-  const { rows } = await database.usePrimary(() =>
-    database.query<{ recovery: boolean }>("SELECT pg_is_in_recovery() AS recovery", [], { signal }),
-  );
+  const { rows } = await database.query<{ recovery: boolean }>("SELECT pg_is_in_recovery() AS recovery", [], { signal });
   return rows[0]?.recovery ? "replica" : "primary";
 }
