@@ -1,5 +1,5 @@
 import { isIPv4, isIPv6 } from "node:net";
-import { hostPort, sameBytes } from "../base/index.ts";
+import { CodedError, hostPort, sameBytes } from "../base/index.ts";
 
 /** Where a member listens, for packets and streams alike. */
 export interface GossipAddress {
@@ -11,6 +11,12 @@ export interface GossipAddress {
 /** `HOST:PORT`, with brackets around an IPv6 address. */
 export function formatAddress({ host, port }: GossipAddress): string {
   return hostPort(host, port);
+}
+
+/** Errors: `invalid_argument` for a port that no peer can have. */
+export function checkPort({ host, port }: GossipAddress): void {
+  if (Number.isInteger(port) && port >= 1 && port <= 65_535) return;
+  throw new CodedError("invalid_argument", "a gossip port is a number from 1 to 65535", { host, port });
 }
 
 /** An IPv4 address that is written as IPv6, as plain IPv4; all else as it is. */

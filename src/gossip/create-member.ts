@@ -1,6 +1,6 @@
 import { type Clock, CodedError, neverAborted, type Random, systemClock, systemRandom } from "../base/index.ts";
 import { type Logger, type Metrics, noMetrics, silentLogger } from "../observability/index.ts";
-import { bytesToIp, ipToBytes } from "./address.ts";
+import { bytesToIp, checkPort, ipToBytes } from "./address.ts";
 import { checkTuning } from "./check-tuning.ts";
 import { type ClusterGuard, openClusterGuard } from "./cluster-guard.ts";
 import type { Envelope } from "./codec/envelope.ts";
@@ -40,7 +40,7 @@ export interface MemberDeps {
  * Errors: `invalid_argument`, `limit_exceeded`, and the platform's where the address cannot be bound.
  */
 export async function createMember(options: MemberOptions, deps: MemberDeps = {}): Promise<Member> {
-  const meta = options.meta ?? new Uint8Array();
+  const meta = Uint8Array.from(options.meta ?? []);
   checkName(options.name);
   checkMeta(meta);
   const envelope = envelopeOf(options);
@@ -66,6 +66,7 @@ export async function createMember(options: MemberOptions, deps: MemberDeps = {}
       throw new CodedError("invalid_argument", "the advertised gossip host is outside of the allowed networks", { host });
     }
     const port = options.advertisePort ?? transport.address.port;
+    checkPort({ host: bytesToIp(address) ?? "", port });
     return new GossipMember(
       { name: options.name, address, port, meta, envelope, versions, tuning },
       { clock, random, logger, metrics, transport, guard, hooks, isAllowed },

@@ -1,5 +1,5 @@
 import { CodedError, linkSignals, neverAborted } from "../base/index.ts";
-import type { GossipAddress } from "./address.ts";
+import { checkPort, type GossipAddress } from "./address.ts";
 import { codecLimits } from "./codec/limits.ts";
 import type { SendOptions } from "./member.ts";
 import type { NodeRecord } from "./node-record.ts";
@@ -31,7 +31,9 @@ export class DirectMessages {
     const known = typeof to === "string" ? node(to) : undefined;
     if (typeof to === "string" && !known) throw new CodedError("not_found", "no gossip member has this name", { name: to });
     using linked = linkSignals(signal, life);
-    const { host: name, port } = known ?? (to as GossipAddress);
+    const address = known ?? (to as GossipAddress);
+    checkPort(address);
+    const { host: name, port } = address;
     const [host = name] = await transport.resolve(name, linked.signal);
     if (!reliable) return io.sendUser({ host, port }, payload, known?.versions);
     const limitBytes = codecLimits.streamBytes;

@@ -25,12 +25,12 @@ export interface Member extends AsyncDisposable {
    * are left out. The addresses are kept: what did not answer is tried again at a low rate. After {@link leave} this is a return.
    *
    * Errors, when none answered: `node_unavailable`, `cluster_mismatch`; in any case `failed_precondition` where another
-   * live node uses this name.
+   * live node uses this name, `invalid_argument` for a port that is none, `cancelled` once {@link close} has begun.
    */
   join(addresses: readonly GossipAddress[], signal: AbortSignal): Promise<number>;
   /** All known nodes sorted by name, this one included; the same array until something changes. */
   members(): readonly MemberRecord[];
-  /** Changes what peers show for this member. Errors: `limit_exceeded` above 512 bytes. */
+  /** Changes what peers show for this member; nothing once it is closed. Errors: `limit_exceeded` above 512 bytes. */
   setMeta(meta: Uint8Array): void;
   /** Gossips a user message of at most 512 bytes; peers see it as a `message` event. Errors: `limit_exceeded`. */
   broadcast(payload: Uint8Array): void;

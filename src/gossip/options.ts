@@ -1,3 +1,4 @@
+import { CodedError } from "../base/index.ts";
 import type { KeyRing } from "./key-ring.ts";
 
 /** Timing and sizes of the protocol, as three sets of defaults have them. */
@@ -127,9 +128,11 @@ export interface MemberOptions extends Partial<GossipTuning> {
   readonly allowedNetworks?: readonly string[] | undefined;
 }
 
-/** The preset with the overrides that are given. */
+/** The preset with the overrides that are given. Errors: `invalid_argument` for a preset that there is not. */
 export function tuningOf(options: MemberOptions): GossipTuning {
-  const preset = gossipPresets[options.preset ?? "lan"];
+  const name = options.preset ?? "lan";
+  if (!Object.hasOwn(gossipPresets, name)) throw new CodedError("invalid_argument", "there is no such gossip preset", { preset: name });
+  const preset = gossipPresets[name];
   const given = Object.entries(options).filter(([key, value]) => key in preset && value !== undefined);
   return { ...preset, ...Object.fromEntries(given) };
 }

@@ -48,7 +48,7 @@ export class Probe implements Disposable {
   readonly #target: NodeRecord;
   readonly #options: ProbeOptions;
   readonly #deps: ProbeDeps;
-  readonly #onEnd: () => void;
+  readonly #onEnd: (isRefusedAlive: boolean) => void;
   readonly #seqNos: number[] = [];
   readonly #startedMs: number;
   readonly #intervalMs: number;
@@ -62,7 +62,7 @@ export class Probe implements Disposable {
   #nacks = 0;
   #proofsAwaited = 0;
 
-  constructor(target: NodeRecord, options: ProbeOptions, deps: ProbeDeps, onEnd: () => void) {
+  constructor(target: NodeRecord, options: ProbeOptions, deps: ProbeDeps, onEnd: (isRefusedAlive: boolean) => void) {
     this.#target = target;
     this.#options = options;
     this.#deps = deps;
@@ -171,14 +171,14 @@ export class Probe implements Disposable {
     // Helpers that are silent as well speak against this node, not against the target. Datagrams may come twice.
     this.#deps.awareness.add(this.#nacksExpected > 0 ? Math.max(0, this.#nacksExpected - this.#nacks) : 1);
     this.#deps.metrics.probes.add(1, { result: "failed" });
-    this.#end();
+    this.#end(false);
     this.#deps.onFailed(this.#target);
   }
 
   #concludeRefused(): void {
     if (this.#ended) return;
     this.#deps.metrics.probes.add(1, { result: "refused" });
-    this.#end();
+    this.#end(true);
     this.#deps.onRefused(this.#target);
   }
 
@@ -186,12 +186,13 @@ export class Probe implements Disposable {
     if (this.#ended) return;
     this.#deps.awareness.add(-1);
     this.#deps.metrics.probes.add(1, { result: how });
-    this.#end();
+    this.#end(this.#streamAnswer === "refused");
     if (how === "stream") this.#deps.onAnsweredOverStream(this.#target);
   }
 
-  #end(): void {
+  /** `isRefusedAlive`: the target's streams are refused and it lives, as far as is known or if it comes back. */
+  #end(isRefusedAlive: boolean): void {
     this[Symbol.dispose]();
-    this.#onEnd();
+    this.#onEnd(isRefusedAlive);
   }
 }

@@ -18,6 +18,9 @@ export interface ProberDeps extends ProbeDeps {
 const maxWaiting = 8;
 /** How many members are expected to check a suspicion out of turn, for each confirmation that counts. */
 const checkersPerConfirmation = 4;
+/** For how long refused streams prove nothing of a member that lived, or that had to come back, when they were refused before. */
+const doubtMs = 600_000;
+const maxDoubted = 1024;
 
 /** Probes one member after the other, each once a round, one at a time. Suspects that others report may come first. */
 export class Prober implements Disposable {
@@ -28,6 +31,8 @@ export class Prober implements Disposable {
   #names: readonly string[] = [];
   #untilRoundEnd = 0;
   readonly #waiting = new Set<string>();
+  /** Members whose streams something between refuses, and until when that is remembered. */
+  readonly #doubtedUntilMs = new Map<string, number>();
   #timer: Disposable | undefined;
   #probe: Probe | undefined;
 
@@ -65,13 +70,23 @@ export class Prober implements Disposable {
 
   #tick() {
     const startedMs = this.#deps.clock.monotonic();
-    const next = () => {
+    const next = (target?: NodeRecord) => {
       this.#probe = undefined;
+      if (target) this.#doubt(target.name);
       this.#schedule(Math.max(0, startedMs + this.#options.probeIntervalMs - this.#deps.clock.monotonic()));
     };
     const target = this.#nextSuspect() ?? this.#nextInTurn();
     if (!target) return next();
-    this.#probe = new Probe(target, this.#options, this.#deps, next);
+    const crashProof = this.#options.crashProof && startedMs >= (this.#doubtedUntilMs.get(target.name) ?? 0);
+    this.#probe = new Probe(target, { ...this.#options, crashProof }, this.#deps, (isRefusedAlive) =>
+      next(isRefusedAlive ? target : undefined),
+    );
+  }
+
+  /** A firewall or a port that is forwarded for datagrams only refuses streams as well: it must not end suspicions again and again. */
+  #doubt(name: string): void {
+    if (this.#doubtedUntilMs.size >= maxDoubted) this.#doubtedUntilMs.clear();
+    this.#doubtedUntilMs.set(name, this.#deps.clock.monotonic() + doubtMs);
   }
 
   #nextSuspect(): NodeRecord | undefined {

@@ -125,3 +125,38 @@ test("a member that is closed gives its port back at once", async () => {
   await using b = await start("b", { bindPort: port });
   expect(b.address.port).toBe(port);
 });
+
+test("a port that is none is a typed error wherever it is given, and no socket stays open", async () => {
+  const resources = () => process.getActiveResourcesInfo().filter((kind) => kind === "TCPSocketWrap").length;
+  const before = resources();
+  await using a = await start("a");
+  const invalid = { code: "invalid_argument" };
+  for (const port of [0, -1, 70_000, 1.5, Number.NaN]) {
+    const address = { host: "127.0.0.1", port };
+    await expect(a.join([a.address, address], neverAborted)).rejects.toMatchObject(invalid);
+    await expect(a.queryMembers(address, neverAborted)).rejects.toMatchObject(invalid);
+    await expect(a.send(address, Uint8Array.of(1), { reliable: true })).rejects.toMatchObject(invalid);
+    await expect(start("b", { advertisePort: port })).rejects.toMatchObject(invalid);
+  }
+  expect(resources()).toBe(before);
+});
+
+test("a preset that there is not is a typed error", async () => {
+  await expect(start("a", { preset: "moon" as "lan" })).rejects.toMatchObject({ code: "invalid_argument" });
+});
+
+test("metadata is copied: what its owner does with the bytes later changes nothing", async () => {
+  const meta = Uint8Array.of(1);
+  await using a = await start("a", { meta });
+  meta[0] = 2;
+  expect(a.members()[0]?.meta).toEqual(Uint8Array.of(1));
+});
+
+test("who is being closed does not join any more", async () => {
+  const [a, b] = [await start("a"), await start("b")];
+  await using _a = a;
+  await b.join([a.address], neverAborted);
+  const closing = b.close();
+  await expect(b.join([a.address], neverAborted)).rejects.toMatchObject({ code: "cancelled" });
+  await closing;
+});

@@ -156,7 +156,7 @@ test("a member whose port refuses streams of two members is reported at once, no
   prober[Symbol.dispose]();
   expect(found).toEqual([]);
   const two = create([record(1), record(2), record(3), record(4)], gone(true), "refused", { indirectChecks: 1 });
-  await two.clock.advance(5000);
+  while (two.found.length === 0) await two.clock.advance(100);
   two.prober[Symbol.dispose]();
   expect(two.found.map(({ kind, name }) => `${kind} ${name}`)).toContain("refused n2");
   expect([two.failed(), two.awareness.score, failed(), awareness.score, clock.pending]).toEqual([[], 0, [], 0, 0]);
@@ -176,6 +176,26 @@ test.each([
   await clock.advance(4000);
   prober[Symbol.dispose]();
   expect(new Set(found.map(({ kind, name }) => `${kind} ${name}`))).toEqual(new Set(["failed n2"]));
+});
+
+test("where streams are refused although the member lives, that is no proof against it later", async () => {
+  let answers = false;
+  const late = (to: GossipAddress, message: PacketMessage, acks: Acks) => {
+    if (!answers) return gone(true)(to, message, acks);
+    if (message.type === "ping") clock.timer(700, () => acks.ack(message.seqNo));
+  };
+  const nodes = [record(1), record(2), record(3), record(4)];
+  const { clock, prober, found } = create(nodes, late, "refused");
+  const kindsOf2 = () => found.splice(0).flatMap(({ kind, name }) => (name === "n2" ? [kind] : []));
+  answers = true;
+  await clock.advance(10_000);
+  expect(kindsOf2()).toEqual([]);
+  answers = false;
+  await clock.advance(10_000);
+  expect(kindsOf2()).not.toContain("refused");
+  await clock.advance(660_000);
+  expect(kindsOf2()).toContain("refused");
+  prober[Symbol.dispose]();
 });
 
 test("with nobody to ask a refused stream proves nothing, and the interval is waited for", async () => {
