@@ -1,7 +1,7 @@
 import { type Clock, linkSignals, type Random, sharedAbortController } from "../../base/index.ts";
 import type { Logger } from "../../observability/index.ts";
 import type { Position } from "../position/position.ts";
-import { errorClass } from "./error-class.ts";
+import { type ErrorClass, errorClass } from "./error-class.ts";
 import { Host, type HostOptions } from "./host.ts";
 import { defaultHealthOptions, type HealthOptions, undecided } from "./host-health.ts";
 import { HostList } from "./host-list.ts";
@@ -195,6 +195,7 @@ export class HostMonitor implements AsyncDisposable {
 
   async #ask(server: Server, patienceMs: number, signal: AbortSignal): Promise<void> {
     server.asking = true;
+    const startedMs = this.#deps.clock.monotonic();
     try {
       // A single server has nothing to be compared with, and some services have no log to ask about.
       const facts = await server.probe.ask(this.#servers.size > 1 ? "full" : "role", patienceMs, signal);
@@ -203,8 +204,9 @@ export class HostMonitor implements AsyncDisposable {
       server.answered(facts);
     } catch (error) {
       const kind = errorClass(error);
-      // It has no connection to spare, so it is there, and as good as before.
-      if (kind === "overload" && server.facts) return;
+      // It has no connection to spare, or answers others meanwhile: it is there, and as good as before.
+      const alive = kind === "overload" || (!isHard(kind) && server.answeredSince(startedMs, this.#options.probeTimeoutMs));
+      if (alive && server.facts) return;
       server.missed(kind === "statement" ? "slow" : kind);
       if (!signal.aborted && server.misses === 1) {
         this.#deps.log.missed(server.name, error);
@@ -311,6 +313,11 @@ export class HostMonitor implements AsyncDisposable {
     const closing = work.catch(() => {}).finally(() => this.#closing.delete(closing));
     this.#closing.add(closing);
   }
+}
+
+/** Whether a failure says for certain that the server cannot be asked. */
+function isHard(kind: ErrorClass): boolean {
+  return kind === "connect_failed" || kind === "lost" || kind === "config";
 }
 
 function sharedTimer(clock: Clock, ms: number): { readonly passed: Promise<void> } & Disposable {

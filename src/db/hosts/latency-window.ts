@@ -15,6 +15,14 @@ export class LatencyWindow {
     if (this.#count < capacity) this.#count++;
   }
 
+  /** Whether a statement ended after `sinceMs` that took at most `withinMs`. */
+  answeredSince(sinceMs: number, withinMs: number): boolean {
+    for (let i = 0; i < this.#count; i++) {
+      if ((this.#ends[i] as number) > sinceMs && (this.#durations[i] as number) <= withinMs) return true;
+    }
+    return false;
+  }
+
   clear(): void {
     this.#next = 0;
     this.#count = 0;

@@ -1,5 +1,6 @@
-import { abortable, type Clock, CodedError, startDeadline } from "../../base/index.ts";
+import { type Clock, CodedError } from "../../base/index.ts";
 import type { ServerAddress } from "./connection-url.ts";
+import { patiently } from "./patience.ts";
 import { RoleClient } from "./role-client.ts";
 import { type FactsRow, factsOf, factsSql, type ProbeDepth, privilegesSql, type ServerFacts } from "./server-facts.ts";
 
@@ -37,13 +38,12 @@ export class ServerProbe implements AsyncDisposable {
     this.#clock = deps.clock;
   }
 
-  /** One round trip on a connection that stands. `patienceMs` counts from now. Errors: the driver's, and `deadline_exceeded`. */
+  /** One round trip on a connection that stands. Connecting and answering may take `patienceMs` each. Errors: the driver's, and `deadline_exceeded`. */
   async ask(depth: ProbeDepth, patienceMs: number, signal: AbortSignal): Promise<ServerFacts> {
-    using deadline = startDeadline(this.#clock, patienceMs, signal);
     this.#connection ??= this.#connect();
-    const connected = await abortable(this.#connection, deadline.signal);
+    const connected = await patiently(this.#clock, patienceMs, this.#connection, signal);
     try {
-      const facts = await abortable(this.#ask(connected, depth), deadline.signal);
+      const facts = await patiently(this.#clock, patienceMs, this.#ask(connected, depth), signal);
       if (this.#clock.monotonic() - connected.sinceMs > maxLifetimeMs) this.reconnect();
       return facts;
     } catch (error) {

@@ -75,6 +75,11 @@ export class Server {
     return host;
   }
 
+  /** Whether requests got quick answers from it since then. */
+  answeredSince(sinceMs: number, withinMs: number): boolean {
+    return [...this.#hosts.values()].some((host) => host.latency.answeredSince(sinceMs, withinMs));
+  }
+
   owns(host: Host): boolean {
     return this.#hosts.get(host.role) === host;
   }

@@ -24,7 +24,7 @@ test("a factor of 0 turns it off", () => {
   expect(findOutliers(sampled([10, 12, 500]), { ...options, outlierFactor: 0 })).toEqual([]);
 });
 
-test("a percentile is of the last 30 seconds, and needs enough answers", () => {
+test("a percentile is of the last 30 seconds, and needs enough answers; whether there was a quick one is known, too", () => {
   const window = new LatencyWindow();
   for (let i = 1; i <= 100; i++) window.add(i, 0);
   expect(window.p99(30_000, 50)).toBe(99);
@@ -34,6 +34,9 @@ test("a percentile is of the last 30 seconds, and needs enough answers", () => {
   expect(window.p99(40_000, 49)).toBe(7);
   for (let i = 0; i < 1000; i++) window.add(3, 50_000);
   expect(window.p99(50_000, 50)).toBe(3);
+  expect(window.answeredSince(49_999, 3)).toBe(true);
+  expect(window.answeredSince(50_000, 3)).toBe(false);
+  expect(window.answeredSince(0, 2)).toBe(false);
   window.clear();
   expect(window.p99(50_000, 1)).toBeUndefined();
 });
