@@ -23,13 +23,10 @@ export {
 export { defaultOverloadOptions, type OverloadOptions } from "./overload/overload-options.ts";
 export { PrimaryShedError, type ShedReason } from "./overload/primary-shed-error.ts";
 export { formatLsn, formatPosition, isReached, type Position, parseLsn, parsePosition } from "./position/position.ts";
-<<<<<<< /tmp/mw
-export type { RoleEndpointOptions, RoleView } from "./roles-http/role-answer.ts";
+export { primaryOf, type RoleEndpointOptions, type RoleView } from "./roles-http/role-answer.ts";
 export { type RoleEndpoints, roleEndpoints } from "./roles-http/role-endpoints.ts";
 export { rolePaths } from "./roles-http/role-question.ts";
-=======
 export { type ConnectRedisDeps, connectRedis } from "./sticking/connect-redis.ts";
->>>>>>> /tmp/stick-mine/src/db/index.ts
 export { type PositionTokenOptions, PositionTokens, type TokenVerdict } from "./sticking/position-tokens.ts";
 export { type RedisCommands, type RedisStickingOptions, RedisStickingStore } from "./sticking/redis-sticking-store.ts";
 export type { StickKey } from "./sticking/sticking-key.ts";

@@ -1,10 +1,6 @@
 import { type Clock, CodedError, type Random } from "../base/index.ts";
 import { createCatalog, startEmbeddedPostgres } from "../catalog/index.ts";
-<<<<<<< /tmp/mw
-import { createLoadBalancer, type DiscoveryOptions, type GivenLoadBalancerOptions, type LoadBalancer } from "../db/index.ts";
-=======
-import { connectRedis, createLoadBalancer, type DiscoveryOptions, type GivenLoadBalancerOptions } from "../db/index.ts";
->>>>>>> /tmp/stick-mine/src/server/open-database.ts
+import { connectRedis, createLoadBalancer, type DiscoveryOptions, type GivenLoadBalancerOptions, type LoadBalancer } from "../db/index.ts";
 import type { Logger, Metrics } from "../observability/index.ts";
 import { BackOff } from "./back-off.ts";
 import { type CloseStack, disposeAsync } from "./close-stack.ts";
@@ -31,13 +27,10 @@ interface OpenDatabaseDeps {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly closing: CloseStack;
-<<<<<<< /tmp/mw
   /** Receives the load balancer, for those who ask about its servers. */
   readonly database: Late<LoadBalancer>;
-=======
   /** Where sticky sessions are remembered; undefined: in this process. */
   readonly stickingRedisUrl: string | undefined;
->>>>>>> /tmp/stick-mine/src/server/open-database.ts
 }
 
 const secretParameter = /^user$|password|passwd|secret|token/i;
@@ -89,11 +82,7 @@ export async function openDatabase(place: DatabasePlace, catalog: LateCatalog, d
 async function open(
   place: Exclude<DatabasePlace, { kind: "none" }>,
   catalog: LateCatalog,
-<<<<<<< /tmp/mw
-  { closing, database: opened, ...parts }: OpenDatabaseDeps,
-=======
-  { closing, stickingRedisUrl, ...parts }: OpenDatabaseDeps,
->>>>>>> /tmp/stick-mine/src/server/open-database.ts
+  { closing, database: opened, stickingRedisUrl, ...parts }: OpenDatabaseDeps,
   signal: AbortSignal,
 ): Promise<void> {
   let options: GivenLoadBalancerOptions;

@@ -160,16 +160,12 @@ export class RunningNode implements GitalyServer {
     this.#clusterId = clusterId;
     this.#database = this.#databasePlace(place, answer);
     this.#background.push(
-<<<<<<< /tmp/mw
-      openDatabase(this.#database, this.#parts.catalog, { ...parts, closing, database: this.#parts.database }, signal),
-=======
       openDatabase(
         this.#database,
         this.#parts.catalog,
-        { ...parts, closing, stickingRedisUrl: this.#config.database.stickingRedisUrl },
+        { ...parts, closing, database: this.#parts.database, stickingRedisUrl: this.#config.database.stickingRedisUrl },
         signal,
       ),
->>>>>>> /tmp/stick-mine/src/server/running-node.ts
       loop.run(signal).catch((error) => this.#fail(error)),
       keepPeers(dataDir, clusterId, () => this.#membership?.livePeers ?? [], { clock, logger }, signal),
     );

@@ -28,7 +28,6 @@ test("an embedded database that cannot be opened is tried again and told of, unt
   };
   const metrics = createMetrics();
   const catalog = new LateCatalog({ metrics, logger });
-<<<<<<< /tmp/mw
   const deps = {
     clock,
     random: simRandom(1),
@@ -36,10 +35,8 @@ test("an embedded database that cannot be opened is tried again and told of, unt
     metrics,
     closing: new CloseStack(logger),
     database: new Late<LoadBalancer>("database"),
+    stickingRedisUrl: undefined,
   };
-=======
-  const deps = { clock, random: simRandom(1), logger, metrics, closing: new CloseStack(logger), stickingRedisUrl: undefined };
->>>>>>> /tmp/stick-mine/test/unit/server/open-database.test.ts
   const nextFailure = () => new Promise<void>((resolve) => (failed = resolve));
   let failure = nextFailure();
   const opening = openDatabase({ kind: "embedded", directory: join(file, "below") }, catalog, deps, stop.signal);
