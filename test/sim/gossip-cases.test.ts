@@ -1,17 +1,9 @@
 import { expect, test } from "vitest";
 import { CodedError, neverAborted } from "../../src/base/index.ts";
 import { type ClusterIdCodec, createClusterGuard } from "../../src/gossip/index.ts";
-import { gossipPort, SimCluster } from "./sim-cluster.ts";
+import { gossipPort } from "./sim-cluster.ts";
 import type { SimNode } from "./sim-node.ts";
-
-async function withCluster(seed: number, body: (cluster: SimCluster) => Promise<void>): Promise<void> {
-  const cluster = new SimCluster(seed);
-  try {
-    await body(cluster);
-  } finally {
-    await cluster.stop();
-  }
-}
+import { withCluster } from "./with-cluster.ts";
 
 const stateAt = (node: SimNode, name: string) => node.member.members().find((record) => record.name === name)?.state;
 const counted = (node: SimNode, key: string) => node.counters.get(key) ?? 0;

@@ -2,20 +2,12 @@ import { expect, test } from "vitest";
 import { CodedError } from "../../src/base/index.ts";
 import { encodePacketMessage } from "../../src/gossip/codec/packet-message.ts";
 import { createKeyRing, type KeyRing } from "../../src/gossip/index.ts";
-import { SimCluster, type StartOptions } from "./sim-cluster.ts";
+import type { SimCluster, StartOptions } from "./sim-cluster.ts";
 import type { SimNode } from "./sim-node.ts";
+import { withCluster } from "./with-cluster.ts";
 
 const k1 = new Uint8Array(32).fill(1);
 const k2 = new Uint8Array(16).fill(2);
-
-async function withCluster(seed: number, body: (cluster: SimCluster) => Promise<void>): Promise<void> {
-  const cluster = new SimCluster(seed);
-  try {
-    await body(cluster);
-  } finally {
-    await cluster.stop();
-  }
-}
 
 const sumOf = (node: SimNode, counter: string) =>
   [...node.counters].filter(([key]) => key.startsWith(`gitaly_cluster_gossip_${counter}`)).reduce((sum, [, value]) => sum + value, 0);

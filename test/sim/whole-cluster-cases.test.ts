@@ -1,16 +1,7 @@
 import { expect, test } from "vitest";
 import { formCluster } from "./form-cluster.ts";
-import { SimCluster } from "./sim-cluster.ts";
 import type { SimNode } from "./sim-node.ts";
-
-async function withCluster(seed: number, body: (cluster: SimCluster) => Promise<void>): Promise<void> {
-  const cluster = new SimCluster(seed);
-  try {
-    await body(cluster);
-  } finally {
-    await cluster.stop();
-  }
-}
+import { withCluster } from "./with-cluster.ts";
 
 const failures = (nodes: readonly SimNode[]) => nodes.flatMap(({ events }) => events.filter(({ type }) => type === "failed"));
 

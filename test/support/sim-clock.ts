@@ -1,5 +1,6 @@
 import { promiseHooks } from "node:v8";
 import type { Clock } from "../../src/base/index.ts";
+import { sleepOnTimer } from "./sleep-on-timer.ts";
 
 export interface SimClockOptions {
   /**
@@ -75,18 +76,7 @@ export class SimClock implements Clock {
   }
 
   sleep(ms: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal.aborted) return reject(signal.reason);
-      const onAbort = () => {
-        timer[Symbol.dispose]();
-        reject(signal.reason);
-      };
-      const timer = this.timer(ms, () => {
-        signal.removeEventListener("abort", onAbort);
-        resolve();
-      });
-      signal.addEventListener("abort", onAbort, { once: true });
-    });
+    return sleepOnTimer(this, ms, signal);
   }
 
   /** Lets `ms` pass: fires what is due, each timer at its time, and lets all promises settle in between. `afterStep` runs after each timer. */

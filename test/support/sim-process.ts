@@ -1,4 +1,5 @@
 import type { Clock, Random } from "../../src/base/index.ts";
+import { sleepOnTimer } from "./sleep-on-timer.ts";
 
 /** What is wrong with the time of a process. Equal to {@link soundTime}: nothing. */
 export interface TimeFaults {
@@ -57,18 +58,7 @@ export class SimProcess implements Clock {
   }
 
   sleep(ms: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal.aborted) return reject(signal.reason);
-      const onAbort = () => {
-        timer[Symbol.dispose]();
-        reject(signal.reason);
-      };
-      const timer = this.timer(ms, () => {
-        signal.removeEventListener("abort", onAbort);
-        resolve();
-      });
-      signal.addEventListener("abort", onAbort, { once: true });
-    });
+    return sleepOnTimer(this, ms, signal);
   }
 
   /** Changes what is wrong with the time; timers that run keep their end. */
