@@ -34,5 +34,6 @@ const code = await runCli(process.argv.slice(2), io, {
   runChecks: async function* (config) {
     yield* (await server()).runChecks(config);
   },
+  watchDatabase: async (config) => (await server()).watchDatabase(config),
 });
 process.stdout.write("", () => process.exit(code));

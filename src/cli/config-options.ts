@@ -24,6 +24,13 @@ export function addConfigOptions(command: Command): Command {
     .option("--insecure", "allow listeners beyond loopback although nothing guards them yet");
 }
 
+/** The flags that say where the database is, for commands that look at nothing else. */
+export function addDatabaseOptions(command: Command): Command {
+  return command
+    .option("--config <file>", "configuration file (TOML), for its [database]")
+    .option("--database <url>", "PostgreSQL, the primary first, then replicas; in any order once they have answered", collect);
+}
+
 /** What the configuration is loaded from, given the parsed options. */
 export function configInput(options: Readonly<Record<string, unknown>>, { io }: CliContext): CliConfigInput {
   const flags = Object.entries(options).map(([name, value]) => [name.replace(/[A-Z]/g, (char) => `-${char.toLowerCase()}`), value]);

@@ -1,5 +1,6 @@
 import type { Clock, Random } from "../base/index.ts";
 import type { Connect } from "./client.ts";
+import type { RunHook } from "./db/run-hook.ts";
 
 /** The process around the commands: streams, environment, files, signals. */
 export interface CliIo {
@@ -74,6 +75,20 @@ export interface CliCheck {
   readonly message: string;
 }
 
+/** A database server that is the primary. */
+export interface CliPrimary {
+  /** HOST:PORT. */
+  readonly name: string;
+  readonly host: string;
+  readonly port: number;
+}
+
+/** The servers of a database, as they are seen from here. */
+export interface CliDatabaseWatch extends AsyncDisposable {
+  /** Undefined while it is not beyond doubt. */
+  primary(): CliPrimary | undefined;
+}
+
 /** What the commands work with; `cmd` puts it together. `C` is the configuration, which passes through. */
 export interface CliDeps<C extends CliConfig = CliConfig> {
   readonly clock: Clock;
@@ -83,6 +98,9 @@ export interface CliDeps<C extends CliConfig = CliConfig> {
   readonly showConfig: (input: CliConfigInput) => { readonly toml: string; readonly settings: readonly CliSetting[] };
   readonly createServer: (config: C) => Promise<CliServer>;
   readonly runChecks: (config: C) => AsyncIterable<CliCheck>;
+  readonly watchDatabase: (config: C) => Promise<CliDatabaseWatch>;
+  /** Runs a shell command; default: as a child process. */
+  readonly runHook?: RunHook;
   /** Opens a client; default: over the network. */
   readonly connect?: Connect;
 }

@@ -3,6 +3,7 @@ import { packageVersion } from "../base/index.ts";
 import { addCheckCommand } from "./check/options.ts";
 import { addConfigCommand } from "./config/options.ts";
 import type { Submit } from "./context.ts";
+import { addDbCommand } from "./db/options.ts";
 import { addKeygenCommand } from "./keygen/options.ts";
 import { addMembersCommand } from "./members/options.ts";
 import { addRepoCommand } from "./repo/options.ts";
@@ -23,6 +24,7 @@ export function createProgram(submit: Submit, output: OutputConfiguration): Comm
   addRouteCommand(program, submit);
   addStatusCommand(program, submit);
   addRepoCommand(program, submit);
+  addDbCommand(program, submit);
   addCheckCommand(program, submit);
   addConfigCommand(program, submit);
   addKeygenCommand(program, submit);

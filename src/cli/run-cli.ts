@@ -1,6 +1,7 @@
 import { CommanderError } from "commander";
 import { CodedError, neverAborted, systemRandom } from "../base/index.ts";
 import type { Action, CliConfig, CliDeps, CliIo, Submit } from "./context.ts";
+import { hookRunner } from "./db/run-hook.ts";
 import { explainError, UsageError } from "./errors.ts";
 import { openClient } from "./open-client.ts";
 import { createProgram } from "./program.ts";
@@ -17,7 +18,8 @@ export async function runCli<C extends CliConfig>(argv: readonly string[], io: C
     addr = parsed.addr;
     // The commands only hand the configuration from one of these functions to another.
     const erased = deps as unknown as CliDeps;
-    return await parsed.action({ io, deps: { connect: openClient, random: systemRandom, ...erased }, signal: neverAborted });
+    const defaults = { connect: openClient, random: systemRandom, runHook: hookRunner(deps.clock) };
+    return await parsed.action({ io, deps: { ...defaults, ...erased }, signal: neverAborted });
   } catch (error) {
     const { lines, exitCode } = explainError(error, addr);
     for (const line of lines) io.stderr(`${line}\n`);

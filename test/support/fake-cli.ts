@@ -125,6 +125,8 @@ export async function runFakeCli(
     showConfig: refuse("showConfig"),
     createServer: refuse("createServer"),
     runChecks: refuse("runChecks"),
+    watchDatabase: refuse("watchDatabase"),
+    runHook: refuse("a child process"),
     connect: refuse("a connection"),
     ...fake.deps,
   };

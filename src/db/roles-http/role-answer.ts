@@ -37,6 +37,12 @@ export function roleAnswer(question: RoleQuestion, view: RoleView, options: Role
   return answer(status, reasonAgainst(question, status, view, options));
 }
 
+/** HOST:PORT of the server that is the primary beyond doubt; undefined where none is. */
+export function primaryOf(view: RoleView, given: Partial<RoleEndpointOptions> = {}): string | undefined {
+  const options = { ...defaultRoleEndpointOptions, ...given };
+  return view.status.find((one) => againstPrimary(one, view, options) === "")?.host;
+}
+
 /** The server that is meant where none is named: of several, the one that lags least. */
 function anyServer(question: RoleQuestion, view: RoleView, options: RoleEndpointOptions): RoleAnswer {
   const fit = view.status.filter((one) => reasonAgainst(question, one, view, options) === "");
