@@ -5,13 +5,12 @@ import { type DiscoveredServer, StaticSource } from "../../src/db/index.ts";
 import { type DnsReply, startDnsServer } from "../support/dns-server.ts";
 import { describeDiscoverySource, firstServers } from "./discovery-source.ts";
 
-describeDiscoverySource("static", async () => ({
-  source: new StaticSource(firstServers),
-  set: undefined,
-  fail: undefined,
-  silence: undefined,
-  [Symbol.asyncDispose]: async () => {},
-}));
+const nothing = async () => {};
+describeDiscoverySource(
+  "static",
+  async () => ({ source: new StaticSource(firstServers), set: nothing, fail: nothing, silence: nothing, [Symbol.asyncDispose]: nothing }),
+  { neverChanges: true, neverSilent: true },
+);
 
 const records = (type: "A" | "SRV", servers: readonly DiscoveredServer[]): DnsReply => {
   const address = (name: string, host: string): Answer => ({ type: "A", name, ttl: 5, data: host });

@@ -5,12 +5,18 @@ import type { DiscoveredServer, DiscoverySource } from "../../src/db/index.ts";
 /** A source under test, over something that answers as it is told. */
 export interface DiscoverySourceBench extends AsyncDisposable {
   readonly source: DiscoverySource;
-  /** Makes what is asked know exactly these servers, `HOST:PORT` of addresses; undefined where that cannot be. */
-  readonly set: ((servers: readonly DiscoveredServer[]) => Promise<void>) | undefined;
-  /** Makes what is asked fail from now on; undefined where that cannot be. */
-  readonly fail: (() => Promise<void>) | undefined;
-  /** Makes what is asked take every question and answer none; undefined where that cannot be. */
-  readonly silence: (() => Promise<void>) | undefined;
+  /** Makes what is asked know exactly these servers. */
+  set(servers: readonly DiscoveredServer[]): Promise<void>;
+  /** Makes what is asked fail from now on. */
+  fail(): Promise<void>;
+  /** Makes what is asked take every question and answer none. */
+  silence(): Promise<void>;
+}
+
+/** What cannot be done to what a source asks; the tests of it are left out. */
+interface Limits {
+  readonly neverChanges?: boolean;
+  readonly neverSilent?: boolean;
 }
 
 /** What a bench's source names at first. */
@@ -23,7 +29,7 @@ export const firstServers: readonly DiscoveredServer[] = [
 const places = (servers: readonly DiscoveredServer[]) => servers.map(({ host, port }) => ({ host, port }));
 
 /** The contract of a discovery source, as tests. */
-export function describeDiscoverySource(name: string, start: () => Promise<DiscoverySourceBench>): void {
+export function describeDiscoverySource(name: string, start: () => Promise<DiscoverySourceBench>, limits: Limits = {}): void {
   const look = async (source: DiscoverySource, signal = neverAborted) => places((await source.lookup(signal)).servers);
 
   test(`${name}: has a name that fits a metric's label`, async () => {
@@ -46,9 +52,35 @@ export function describeDiscoverySource(name: string, start: () => Promise<Disco
     expect(await look(bench.source)).toHaveLength(3);
   });
 
+  test(`${name}: watching ends with the signal`, async () => {
+    await using bench = await start();
+    const controller = new AbortController();
+    const watching = bench.source.watch?.(() => {}, controller.signal);
+    await look(bench.source);
+    controller.abort();
+    await watching;
+  });
+
+  if (!limits.neverChanges) describeChanges(name, start, look);
+  if (limits.neverSilent) return;
+
+  test(`${name}: silence ends with the signal`, async () => {
+    await using bench = await start();
+    await bench.silence();
+    const controller = new AbortController();
+    const lookup = look(bench.source, controller.signal);
+    controller.abort(new Error("given up"));
+    await expect(lookup).rejects.toThrow("given up");
+  });
+}
+
+function describeChanges(
+  name: string,
+  start: () => Promise<DiscoverySourceBench>,
+  look: (source: DiscoverySource) => Promise<unknown[]>,
+): void {
   test(`${name}: servers that come and go are seen`, async () => {
     await using bench = await start();
-    if (!bench.set) return;
     const servers = [...firstServers.slice(1), { host: "10.0.0.4", port: 5432 }];
     await bench.set(servers);
     expect(await look(bench.source)).toEqual(expect.arrayContaining(servers));
@@ -57,31 +89,11 @@ export function describeDiscoverySource(name: string, start: () => Promise<Disco
 
   test(`${name}: a failure is an error, not an answer, and does not last`, async () => {
     await using bench = await start();
-    if (!bench.fail || !bench.set) return;
     await look(bench.source);
     await bench.fail();
     await expect(look(bench.source)).rejects.toThrow();
     await expect(look(bench.source)).rejects.toThrow();
     await bench.set(firstServers);
     expect(await look(bench.source)).toHaveLength(3);
-  });
-
-  test(`${name}: silence ends with the signal`, async () => {
-    await using bench = await start();
-    if (!bench.silence) return;
-    await bench.silence();
-    const controller = new AbortController();
-    const lookup = look(bench.source, controller.signal);
-    controller.abort(new Error("given up"));
-    await expect(lookup).rejects.toThrow("given up");
-  });
-
-  test(`${name}: watching ends with the signal`, async () => {
-    await using bench = await start();
-    const controller = new AbortController();
-    const watching = bench.source.watch?.(() => {}, controller.signal);
-    await look(bench.source);
-    controller.abort();
-    await watching;
   });
 }

@@ -33,21 +33,25 @@ const until = async (condition: () => boolean | Promise<boolean>) => {
   while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20));
 };
 
-describeDiscoverySource("pg_auto_failover", async () => {
-  await setNodes(monitor, asNodes(firstServers));
-  return {
-    source: source(),
-    set: async (servers: readonly DiscoveredServer[]) => {
-      await becomeMonitor(monitor);
-      await setNodes(monitor, asNodes(servers));
-    },
-    fail: async () => {
-      await monitor.sql(monitor.primary, "DROP SCHEMA pgautofailover CASCADE");
-    },
-    silence: undefined,
-    [Symbol.asyncDispose]: async () => await until(async () => (await listeners()) === 0),
-  };
-});
+describeDiscoverySource(
+  "pg_auto_failover",
+  async () => {
+    await setNodes(monitor, asNodes(firstServers));
+    return {
+      source: source(),
+      set: async (servers: readonly DiscoveredServer[]) => {
+        await becomeMonitor(monitor);
+        await setNodes(monitor, asNodes(servers));
+      },
+      fail: async () => {
+        await monitor.sql(monitor.primary, "DROP SCHEMA pgautofailover CASCADE");
+      },
+      silence: async () => {},
+      [Symbol.asyncDispose]: async () => await until(async () => (await listeners()) === 0),
+    };
+  },
+  { neverSilent: true },
+);
 
 test("a monitor that accepts connections and says nothing is given up with the signal, and leaves nothing open", async () => {
   const hole = createServer((socket) => socket.on("error", () => {}).resume());
