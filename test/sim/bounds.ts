@@ -11,6 +11,8 @@ export const bounds = {
   convergenceMs: 180_000,
   /** From the moment when both viewer and member were sound until the member is not dead any more in that view: the same parts as above. */
   falseDeathMs: 180_000,
+  /** How long a node that doubts itself as much as it can waits for an answer to one probe. */
+  longestProbeMs: 8000,
   /** After that every view must stay right for this time without faults: longer than the longest suspicion of 100 members. */
   steadyMs: 40_000,
   /** Messages that wait: one for each known node, and the user messages that the scenario sends, at most 20 a node. */

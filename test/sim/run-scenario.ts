@@ -82,6 +82,9 @@ async function runIn(cluster: SimCluster, run: ScenarioRun, hooks: RunHooks): Pr
     await cluster.run(maxSpikeMs);
     if (run.scenario === "calm") continue;
     convergedMs = Math.max(convergedMs, await converge(cluster));
+    // A probe that began before the end of the faults may still fail, and is refuted.
+    await cluster.run(bounds.longestProbeMs);
+    await converge(cluster);
     await stayConverged(cluster);
     hooks.onPhaseEnd?.(cluster.clock.monotonic());
   }
