@@ -1,4 +1,4 @@
-import { type Clock, CodedError, linkSignals, neverAborted, type Random, sharedAbortController } from "../base/index.ts";
+import { type Clock, CodedError, linkSignals, type Random, sharedAbortController } from "../base/index.ts";
 import { Classifier } from "./classify.ts";
 import { type DbMetrics, defineDbMetrics } from "./db-metrics.ts";
 import type { DiscoveryLoop } from "./discovery/discovery-loop.ts";
@@ -115,7 +115,7 @@ export class LoadBalancer implements AsyncDisposable {
   async query<R = Record<string, unknown>>(text: string, values?: readonly unknown[], options: QueryOptions = {}): Promise<QueryResult<R>> {
     const frame = this.#frames.current;
     const transaction = openTransaction(frame);
-    using linked = linkSignals(options.signal ?? neverAborted, this.#destroyed.signal);
+    using linked = below(options.signal, this.#destroyed.signal);
     const startedMs = this.#clock.monotonic();
     const [target, result] = transaction
       ? (["transaction", await transaction.query<R>(text, values, linked.signal)] as const)
@@ -129,7 +129,7 @@ export class LoadBalancer implements AsyncDisposable {
   transaction<T>(options: TransactionOptions, fn: (tx: TransactionHandle) => Promise<T>): Promise<T>;
   async transaction<T>(...args: OptionsAndWork<TransactionOptions, (tx: TransactionHandle) => Promise<T>>): Promise<T> {
     const [given, fn] = optionsAndWork(args);
-    using linked = linkSignals(given.signal ?? neverAborted, this.#destroyed.signal);
+    using linked = below(given.signal, this.#destroyed.signal);
     const { signal } = linked;
     const frame = this.#frames.current;
     const options = { ...given, readOnly: given.readOnly === true || frame.onWrite === "throw" };
@@ -248,7 +248,7 @@ export class LoadBalancer implements AsyncDisposable {
 
   /** Where a job's reads may go, after a short wait for replicas; hand it to `session({ job })`. `positions` is what `capture` gave. */
   async checkJob(positions: unknown, options: JobOptions = {}): Promise<JobCheck> {
-    using linked = linkSignals(options.signal ?? neverAborted, this.#destroyed.signal);
+    using linked = below(options.signal, this.#destroyed.signal);
     return await checkJob(positions, options, [this], { clock: this.#clock, signal: linked.signal });
   }
 
@@ -334,10 +334,15 @@ function openTransaction(frame: Frame): OpenTransaction | undefined {
 function handle(transaction: OpenTransaction, signal: AbortSignal): TransactionHandle {
   return {
     query: async (text, values, options = {}) => {
-      using linked = linkSignals(options.signal ?? neverAborted, signal);
+      using linked = below(options.signal, signal);
       return await transaction.query(text, values, linked.signal);
     },
   };
+}
+
+/** Aborts with either; the common case, where a caller gives none, costs nothing. */
+function below(given: AbortSignal | undefined, outer: AbortSignal): ReturnType<typeof linkSignals> {
+  return given ? linkSignals(given, outer) : { signal: outer, [Symbol.dispose]: () => {} };
 }
 
 function closedError(): CodedError {

@@ -4,6 +4,7 @@ import { defaultHostOptions, Host } from "../../src/db/hosts/host.ts";
 import { createLoadBalancer, type LoadBalancer } from "../../src/db/index.ts";
 import { silentLogger } from "../../src/observability/index.ts";
 import { failureOf } from "../support/failure-of.ts";
+import { allUsable, patientDatabase } from "../support/patient-database.ts";
 import { type PostgresCluster, type PostgresServer, startPostgresCluster } from "../support/postgres-cluster.ts";
 
 let cluster: PostgresCluster;
@@ -19,6 +20,7 @@ beforeAll(async () => {
 });
 
 const options = (more: { statementTimeoutMs?: number; primaryAttempts?: number } = {}) => ({
+  ...patientDatabase,
   primary: cluster.primary.url,
   replicas: [replica.url],
   primaryBackoffMs: 20,
@@ -29,6 +31,7 @@ beforeEach(async () => {
   await cluster.sql(cluster.primary, "TRUNCATE t");
   await cluster.caughtUp();
   lb = await createLoadBalancer(options());
+  await allUsable(lb);
   return async () => await lb.close();
 });
 

@@ -3,6 +3,7 @@ import { CodedError } from "../../src/base/index.ts";
 import { createLoadBalancer, type LoadBalancer } from "../../src/db/index.ts";
 import { createMetrics } from "../../src/observability/index.ts";
 import { failureOf } from "../support/failure-of.ts";
+import { allUsable, patientDatabase } from "../support/patient-database.ts";
 import { type PostgresCluster, startPostgresCluster } from "../support/postgres-cluster.ts";
 
 let cluster: PostgresCluster;
@@ -26,10 +27,10 @@ beforeAll(async () => {
 beforeEach(async () => {
   metrics = createMetrics();
   lb = await createLoadBalancer(
-    // A thousand callers may have to wait for ten connections on a slow machine.
-    { primary: cluster.primary.url, replicas: cluster.replicas.map((replica) => replica.url), connectTimeoutMs: 30_000 },
+    { ...patientDatabase, primary: cluster.primary.url, replicas: cluster.replicas.map((replica) => replica.url) },
     { metrics },
   );
+  await allUsable(lb);
   await cluster.sql(cluster.primary, "TRUNCATE t, log");
   await cluster.caughtUp();
   return async () => await lb.close();

@@ -2,6 +2,7 @@ import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createLoadBalancers, type LoadBalancers } from "../../src/db/index.ts";
 import { createMetrics, type MetricsRegistry } from "../../src/observability/index.ts";
 import { failureOf } from "../support/failure-of.ts";
+import { allUsable, patientDatabase, patientSticking } from "../support/patient-database.ts";
 import { type PostgresCluster, startPostgresCluster } from "../support/postgres-cluster.ts";
 
 let cluster: PostgresCluster;
@@ -20,10 +21,12 @@ beforeEach(async () => {
   const servers = (database: string) => ({
     primary: cluster.primary.url.replace(/postgres$/, database),
     replicas: cluster.replicas.map(({ url }) => url.replace(/postgres$/, database)),
-    sticking: { secret: "a secret for position tokens" },
+    ...patientDatabase,
+    sticking: { ...patientSticking, secret: "a secret for position tokens" },
   });
   metrics = createMetrics();
   lbs = await createLoadBalancers({ main: servers("postgres"), ci: servers("ci") }, { metrics });
+  for (const name of ["main", "ci"] as const) await allUsable(lbs.get(name));
   return async () => await lbs.close();
 });
 

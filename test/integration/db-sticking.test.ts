@@ -4,6 +4,7 @@ import { createLoadBalancer, type LoadBalancer, type Position, type StickingStor
 import { formatPosition } from "../../src/db/position/position.ts";
 import { MemoryStickingStore } from "../../src/db/sticking/memory-sticking-store.ts";
 import { failureOf } from "../support/failure-of.ts";
+import { allUsable, patientDatabase, patientSticking } from "../support/patient-database.ts";
 import { type PostgresCluster, type PostgresServer, startPostgresCluster } from "../support/postgres-cluster.ts";
 import { SimClock } from "../support/sim-clock.ts";
 
@@ -25,14 +26,15 @@ beforeAll(async () => {
   return async () => await cluster[Symbol.asyncDispose]();
 });
 
-const options = () => ({ primary: cluster.primary.url, replicas: cluster.replicas.map(({ url }) => url) });
+const options = () => ({ ...patientDatabase, primary: cluster.primary.url, replicas: cluster.replicas.map(({ url }) => url) });
 
 beforeEach(async () => {
   await cluster.sql(cluster.primary, "TRUNCATE t");
   await cluster.caughtUp();
   // Its clock stands still: nothing expires.
   store = new MemoryStickingStore({}, { clock: new SimClock() });
-  lb = await createLoadBalancer({ ...options(), sticking: { store, secret } });
+  lb = await createLoadBalancer({ ...options(), sticking: { ...patientSticking, store, secret } });
+  await allUsable(lb);
   return async () => await lb.close();
 });
 
@@ -88,7 +90,7 @@ describe("reads of a key that has written", () => {
       expect(await keyOf(1)).toBeDefined();
     } finally {
       await replicas[1].start();
-      await until(async () => lb.status.every(({ usable }) => usable));
+      await allUsable(lb);
     }
   });
 
@@ -276,13 +278,14 @@ test("a session whose replica dies reads nothing older than it has seen", async 
       }),
     );
     await replicas[0].start();
-    await until(async () => lb.status.every(({ usable }) => usable));
+    await allUsable(lb);
   });
 });
 
 describe("tokens that callers carry", () => {
   test("bring what was written to another process, without any store", async () => {
-    await using other = await createLoadBalancer({ ...options(), sticking: { secret } });
+    await using other = await createLoadBalancer({ ...options(), sticking: { ...patientSticking, secret } });
+    await allUsable(other);
     const portOf = async () => Number((await other.query<{ port: string }>("SELECT current_setting('port') AS port")).rows[0]?.port);
     await paused(replicas, async () => {
       const token = await lb.session(async () => {
@@ -317,14 +320,19 @@ describe("a store that does not answer", () => {
 
   // Case 18
   test("sends the reads of keys to the primary after 50 ms and costs no error", async () => {
-    await using tested = await createLoadBalancer({ ...options(), sticking: { store: broken } });
+    await using tested = await createLoadBalancer({ ...options(), sticking: { ...patientSticking, storeTimeoutMs: 50, store: broken } });
+    await allUsable(tested);
     expect(new Set((await times10(tested)).map((row) => row?.["r"]))).toEqual(new Set([false]));
     await tested.session({ stick: [["user", 1]] }, () => tested.query("INSERT INTO t VALUES (1)"));
     expect((await tested.session(() => tested.query("SELECT pg_is_in_recovery() AS r"))).rows).toEqual([{ r: true }]);
   });
 
   test("is ignored where the options say so", async () => {
-    await using tested = await createLoadBalancer({ ...options(), sticking: { store: broken, onStoreFailure: "ignore" } });
+    await using tested = await createLoadBalancer({
+      ...options(),
+      sticking: { ...patientSticking, storeTimeoutMs: 50, store: broken, onStoreFailure: "ignore" },
+    });
+    await allUsable(tested);
     expect(new Set((await times10(tested)).map((row) => row?.["r"]))).toEqual(new Set([true]));
   });
 });
