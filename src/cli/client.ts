@@ -1,5 +1,7 @@
 import type { CreateRepositoryRequest } from "../proto/gen/gitaly/CreateRepositoryRequest.ts";
 import type { RemoveRepositoryRequest } from "../proto/gen/gitaly/RemoveRepositoryRequest.ts";
+import type { DatabaseStatusRequest } from "../proto/gen/gitaly_gossip/v1/DatabaseStatusRequest.ts";
+import type { DatabaseStatusResponse__Output } from "../proto/gen/gitaly_gossip/v1/DatabaseStatusResponse.ts";
 import type { GetRepositoryRequest } from "../proto/gen/gitaly_gossip/v1/GetRepositoryRequest.ts";
 import type { GetRepositoryResponse__Output } from "../proto/gen/gitaly_gossip/v1/GetRepositoryResponse.ts";
 import type { ListMembersRequest } from "../proto/gen/gitaly_gossip/v1/ListMembersRequest.ts";
@@ -20,6 +22,7 @@ export interface CliClient extends AsyncDisposable {
   readonly cluster: {
     listMembers(request: ListMembersRequest, options: CallOptions): Promise<ListMembersResponse__Output>;
     route(request: RouteRequest, options: CallOptions): Promise<RouteResponse__Output>;
+    databaseStatus(request: DatabaseStatusRequest, options: CallOptions): Promise<DatabaseStatusResponse__Output>;
     status(request: StatusRequest, options: CallOptions): Promise<StatusResponse__Output>;
     getRepository(request: GetRepositoryRequest, options: CallOptions): Promise<GetRepositoryResponse__Output>;
     listRepositories(request: ListRepositoriesRequest, options: CallOptions): AsyncIterable<ListRepositoriesResponse__Output>;

@@ -110,6 +110,7 @@ async function assemble(config: Config, base: Base): Promise<GitalyServer> {
     view: () => views.current,
     onViewChange: (listener) => views.onChange(listener),
     bootstrap: () => node.ifSet?.bootstrap(),
+    database: () => database.ifSet,
     node: factsOf(name, node, status, parts.clock),
   };
   const listeners = await openListeners(config, grpcPort, keptPorts, avoidPorts, {

@@ -1,5 +1,6 @@
 import type { ServiceMap } from "../rpc/index.ts";
 import { bootstrap } from "./cluster/bootstrap.ts";
+import { databaseStatus } from "./cluster/database-status.ts";
 import { getRepository } from "./cluster/get-repository.ts";
 import { listMembers } from "./cluster/list-members.ts";
 import { listRepositories } from "./cluster/list-repositories.ts";
@@ -54,6 +55,7 @@ export function createServices(deps: ServicesDeps): ServiceMap {
       ListMembers: listMembers(deps),
       Route: route(deps),
       Status: status(deps),
+      DatabaseStatus: databaseStatus(deps),
       ListRepositories: listRepositories(deps),
       GetRepository: getRepository(deps),
       WatchRing: watchRing(deps),

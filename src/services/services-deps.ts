@@ -30,6 +30,27 @@ export interface NodeFacts {
   state(): { readonly state: "warming" | "ready" | "draining"; readonly checks: readonly NodeCheck[] };
 }
 
+/** One of the database's servers. */
+export interface DatabaseServerView {
+  /** HOST:PORT. */
+  readonly host: string;
+  readonly role: "primary" | "replica" | "none";
+  readonly usable: boolean;
+  readonly reason: string;
+  readonly lagBytes: number | null;
+  readonly lagSeconds: number | null;
+  readonly position: string | null;
+  readonly inRecovery: boolean | null;
+  readonly readOnly: boolean | null;
+}
+
+/** The database's servers as this node judges them. */
+export interface DatabaseView {
+  readonly status: readonly DatabaseServerView[];
+  /** Undefined without discovery. */
+  readonly discoveryAgeMs: number | undefined;
+}
+
 /** Everything the services may hold; each handler names the slice it needs. */
 export interface ServicesDeps {
   readonly storage: RepositoryStorage;
@@ -49,6 +70,8 @@ export interface ServicesDeps {
   view(): MemberView;
   /** Calls `listener` after each change of `view()`, until disposed. */
   onViewChange(listener: () => void): Disposable;
+  /** The database's servers as they are judged now; undefined while this node has no database. */
+  database(): DatabaseView | undefined;
   /** What a joining node is told; undefined while this node has no store itself. */
   bootstrap(): BootstrapResponse | undefined;
 }

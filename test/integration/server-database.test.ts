@@ -34,6 +34,12 @@ test("with an outside primary and a replica, listings go on while the primary is
   expect((await role("/replica")).headers.get("gitaly-node")).toBe(reader.server.info.node);
   expect(await role("/primary?server=127.0.0.1:1")).toMatchObject({ status: 404 });
 
+  const { servers } = await reading.cluster.databaseStatus({});
+  expect(servers.map((server) => [server.role, server.inRecovery, Number(server.lagBytes)])).toEqual([
+    ["primary", false, Number.NaN],
+    ["replica", true, expect.any(Number)],
+  ]);
+
   await database.primary.stop();
   await until(async () => (await role("/primary")).status === 503);
   expect(await role("/replica?lag=16MB")).toMatchObject({ status: 200 });

@@ -75,6 +75,7 @@ export function fakeConnect({ cluster = {}, repository = {}, statusAt }: FakeClu
     return {
       cluster: {
         listMembers: unexpected,
+        databaseStatus: unexpected,
         route: unexpected,
         getRepository: unexpected,
         listRepositories: unexpected,

@@ -137,6 +137,7 @@ export class ServicesFixture {
         return { [Symbol.dispose]: () => void this.listeners.delete(listener) };
       },
       bootstrap: () => undefined,
+      database: () => undefined,
     };
   }
 

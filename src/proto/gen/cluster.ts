@@ -12,6 +12,9 @@ import type { Repository as _gitaly_Repository, Repository__Output as _gitaly_Re
 import type { BootstrapRequest as _gitaly_gossip_v1_BootstrapRequest, BootstrapRequest__Output as _gitaly_gossip_v1_BootstrapRequest__Output } from './gitaly_gossip/v1/BootstrapRequest.ts';
 import type { BootstrapResponse as _gitaly_gossip_v1_BootstrapResponse, BootstrapResponse__Output as _gitaly_gossip_v1_BootstrapResponse__Output } from './gitaly_gossip/v1/BootstrapResponse.ts';
 import type { ClusterServiceClient as _gitaly_gossip_v1_ClusterServiceClient, ClusterServiceDefinition as _gitaly_gossip_v1_ClusterServiceDefinition } from './gitaly_gossip/v1/ClusterService.ts';
+import type { DatabaseServer as _gitaly_gossip_v1_DatabaseServer, DatabaseServer__Output as _gitaly_gossip_v1_DatabaseServer__Output } from './gitaly_gossip/v1/DatabaseServer.ts';
+import type { DatabaseStatusRequest as _gitaly_gossip_v1_DatabaseStatusRequest, DatabaseStatusRequest__Output as _gitaly_gossip_v1_DatabaseStatusRequest__Output } from './gitaly_gossip/v1/DatabaseStatusRequest.ts';
+import type { DatabaseStatusResponse as _gitaly_gossip_v1_DatabaseStatusResponse, DatabaseStatusResponse__Output as _gitaly_gossip_v1_DatabaseStatusResponse__Output } from './gitaly_gossip/v1/DatabaseStatusResponse.ts';
 import type { GetRepositoryRequest as _gitaly_gossip_v1_GetRepositoryRequest, GetRepositoryRequest__Output as _gitaly_gossip_v1_GetRepositoryRequest__Output } from './gitaly_gossip/v1/GetRepositoryRequest.ts';
 import type { GetRepositoryResponse as _gitaly_gossip_v1_GetRepositoryResponse, GetRepositoryResponse__Output as _gitaly_gossip_v1_GetRepositoryResponse__Output } from './gitaly_gossip/v1/GetRepositoryResponse.ts';
 import type { ListMembersRequest as _gitaly_gossip_v1_ListMembersRequest, ListMembersRequest__Output as _gitaly_gossip_v1_ListMembersRequest__Output } from './gitaly_gossip/v1/ListMembersRequest.ts';
@@ -76,6 +79,9 @@ export interface ProtoGrpcType {
       BootstrapRequest: MessageTypeDefinition<_gitaly_gossip_v1_BootstrapRequest, _gitaly_gossip_v1_BootstrapRequest__Output>
       BootstrapResponse: MessageTypeDefinition<_gitaly_gossip_v1_BootstrapResponse, _gitaly_gossip_v1_BootstrapResponse__Output>
       ClusterService: SubtypeConstructor<typeof grpc.Client, _gitaly_gossip_v1_ClusterServiceClient> & { service: _gitaly_gossip_v1_ClusterServiceDefinition }
+      DatabaseServer: MessageTypeDefinition<_gitaly_gossip_v1_DatabaseServer, _gitaly_gossip_v1_DatabaseServer__Output>
+      DatabaseStatusRequest: MessageTypeDefinition<_gitaly_gossip_v1_DatabaseStatusRequest, _gitaly_gossip_v1_DatabaseStatusRequest__Output>
+      DatabaseStatusResponse: MessageTypeDefinition<_gitaly_gossip_v1_DatabaseStatusResponse, _gitaly_gossip_v1_DatabaseStatusResponse__Output>
       GetRepositoryRequest: MessageTypeDefinition<_gitaly_gossip_v1_GetRepositoryRequest, _gitaly_gossip_v1_GetRepositoryRequest__Output>
       GetRepositoryResponse: MessageTypeDefinition<_gitaly_gossip_v1_GetRepositoryResponse, _gitaly_gossip_v1_GetRepositoryResponse__Output>
       ListMembersRequest: MessageTypeDefinition<_gitaly_gossip_v1_ListMembersRequest, _gitaly_gossip_v1_ListMembersRequest__Output>

@@ -4,6 +4,8 @@ import type * as grpc from '@grpc/grpc-js'
 import type { MethodDefinition } from '@grpc/proto-loader'
 import type { BootstrapRequest as _gitaly_gossip_v1_BootstrapRequest, BootstrapRequest__Output as _gitaly_gossip_v1_BootstrapRequest__Output } from '../../gitaly_gossip/v1/BootstrapRequest.ts';
 import type { BootstrapResponse as _gitaly_gossip_v1_BootstrapResponse, BootstrapResponse__Output as _gitaly_gossip_v1_BootstrapResponse__Output } from '../../gitaly_gossip/v1/BootstrapResponse.ts';
+import type { DatabaseStatusRequest as _gitaly_gossip_v1_DatabaseStatusRequest, DatabaseStatusRequest__Output as _gitaly_gossip_v1_DatabaseStatusRequest__Output } from '../../gitaly_gossip/v1/DatabaseStatusRequest.ts';
+import type { DatabaseStatusResponse as _gitaly_gossip_v1_DatabaseStatusResponse, DatabaseStatusResponse__Output as _gitaly_gossip_v1_DatabaseStatusResponse__Output } from '../../gitaly_gossip/v1/DatabaseStatusResponse.ts';
 import type { GetRepositoryRequest as _gitaly_gossip_v1_GetRepositoryRequest, GetRepositoryRequest__Output as _gitaly_gossip_v1_GetRepositoryRequest__Output } from '../../gitaly_gossip/v1/GetRepositoryRequest.ts';
 import type { GetRepositoryResponse as _gitaly_gossip_v1_GetRepositoryResponse, GetRepositoryResponse__Output as _gitaly_gossip_v1_GetRepositoryResponse__Output } from '../../gitaly_gossip/v1/GetRepositoryResponse.ts';
 import type { ListMembersRequest as _gitaly_gossip_v1_ListMembersRequest, ListMembersRequest__Output as _gitaly_gossip_v1_ListMembersRequest__Output } from '../../gitaly_gossip/v1/ListMembersRequest.ts';
@@ -26,6 +28,15 @@ export interface ClusterServiceClient extends grpc.Client {
   bootstrap(argument: _gitaly_gossip_v1_BootstrapRequest, metadata: grpc.Metadata, callback: grpc.requestCallback<_gitaly_gossip_v1_BootstrapResponse__Output>): grpc.ClientUnaryCall;
   bootstrap(argument: _gitaly_gossip_v1_BootstrapRequest, options: grpc.CallOptions, callback: grpc.requestCallback<_gitaly_gossip_v1_BootstrapResponse__Output>): grpc.ClientUnaryCall;
   bootstrap(argument: _gitaly_gossip_v1_BootstrapRequest, callback: grpc.requestCallback<_gitaly_gossip_v1_BootstrapResponse__Output>): grpc.ClientUnaryCall;
+  
+  DatabaseStatus(argument: _gitaly_gossip_v1_DatabaseStatusRequest, metadata: grpc.Metadata, options: grpc.CallOptions, callback: grpc.requestCallback<_gitaly_gossip_v1_DatabaseStatusResponse__Output>): grpc.ClientUnaryCall;
+  DatabaseStatus(argument: _gitaly_gossip_v1_DatabaseStatusRequest, metadata: grpc.Metadata, callback: grpc.requestCallback<_gitaly_gossip_v1_DatabaseStatusResponse__Output>): grpc.ClientUnaryCall;
+  DatabaseStatus(argument: _gitaly_gossip_v1_DatabaseStatusRequest, options: grpc.CallOptions, callback: grpc.requestCallback<_gitaly_gossip_v1_DatabaseStatusResponse__Output>): grpc.ClientUnaryCall;
+  DatabaseStatus(argument: _gitaly_gossip_v1_DatabaseStatusRequest, callback: grpc.requestCallback<_gitaly_gossip_v1_DatabaseStatusResponse__Output>): grpc.ClientUnaryCall;
+  databaseStatus(argument: _gitaly_gossip_v1_DatabaseStatusRequest, metadata: grpc.Metadata, options: grpc.CallOptions, callback: grpc.requestCallback<_gitaly_gossip_v1_DatabaseStatusResponse__Output>): grpc.ClientUnaryCall;
+  databaseStatus(argument: _gitaly_gossip_v1_DatabaseStatusRequest, metadata: grpc.Metadata, callback: grpc.requestCallback<_gitaly_gossip_v1_DatabaseStatusResponse__Output>): grpc.ClientUnaryCall;
+  databaseStatus(argument: _gitaly_gossip_v1_DatabaseStatusRequest, options: grpc.CallOptions, callback: grpc.requestCallback<_gitaly_gossip_v1_DatabaseStatusResponse__Output>): grpc.ClientUnaryCall;
+  databaseStatus(argument: _gitaly_gossip_v1_DatabaseStatusRequest, callback: grpc.requestCallback<_gitaly_gossip_v1_DatabaseStatusResponse__Output>): grpc.ClientUnaryCall;
   
   GetRepository(argument: _gitaly_gossip_v1_GetRepositoryRequest, metadata: grpc.Metadata, options: grpc.CallOptions, callback: grpc.requestCallback<_gitaly_gossip_v1_GetRepositoryResponse__Output>): grpc.ClientUnaryCall;
   GetRepository(argument: _gitaly_gossip_v1_GetRepositoryRequest, metadata: grpc.Metadata, callback: grpc.requestCallback<_gitaly_gossip_v1_GetRepositoryResponse__Output>): grpc.ClientUnaryCall;
@@ -78,6 +89,8 @@ export interface ClusterServiceClient extends grpc.Client {
 export interface ClusterServiceHandlers extends grpc.UntypedServiceImplementation {
   Bootstrap: grpc.handleUnaryCall<_gitaly_gossip_v1_BootstrapRequest__Output, _gitaly_gossip_v1_BootstrapResponse>;
   
+  DatabaseStatus: grpc.handleUnaryCall<_gitaly_gossip_v1_DatabaseStatusRequest__Output, _gitaly_gossip_v1_DatabaseStatusResponse>;
+  
   GetRepository: grpc.handleUnaryCall<_gitaly_gossip_v1_GetRepositoryRequest__Output, _gitaly_gossip_v1_GetRepositoryResponse>;
   
   ListMembers: grpc.handleUnaryCall<_gitaly_gossip_v1_ListMembersRequest__Output, _gitaly_gossip_v1_ListMembersResponse>;
@@ -94,6 +107,7 @@ export interface ClusterServiceHandlers extends grpc.UntypedServiceImplementatio
 
 export interface ClusterServiceDefinition extends grpc.ServiceDefinition {
   Bootstrap: MethodDefinition<_gitaly_gossip_v1_BootstrapRequest, _gitaly_gossip_v1_BootstrapResponse, _gitaly_gossip_v1_BootstrapRequest__Output, _gitaly_gossip_v1_BootstrapResponse__Output>
+  DatabaseStatus: MethodDefinition<_gitaly_gossip_v1_DatabaseStatusRequest, _gitaly_gossip_v1_DatabaseStatusResponse, _gitaly_gossip_v1_DatabaseStatusRequest__Output, _gitaly_gossip_v1_DatabaseStatusResponse__Output>
   GetRepository: MethodDefinition<_gitaly_gossip_v1_GetRepositoryRequest, _gitaly_gossip_v1_GetRepositoryResponse, _gitaly_gossip_v1_GetRepositoryRequest__Output, _gitaly_gossip_v1_GetRepositoryResponse__Output>
   ListMembers: MethodDefinition<_gitaly_gossip_v1_ListMembersRequest, _gitaly_gossip_v1_ListMembersResponse, _gitaly_gossip_v1_ListMembersRequest__Output, _gitaly_gossip_v1_ListMembersResponse__Output>
   ListRepositories: MethodDefinition<_gitaly_gossip_v1_ListRepositoriesRequest, _gitaly_gossip_v1_ListRepositoriesResponse, _gitaly_gossip_v1_ListRepositoriesRequest__Output, _gitaly_gossip_v1_ListRepositoriesResponse__Output>
