@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import type { Clock } from "../../base/index.ts";
+import { type Clock, CodedError } from "../../base/index.ts";
 import { formatPosition, type Position, parsePosition } from "../position/position.ts";
 
 /** How tokens are made and believed. */
@@ -31,14 +31,19 @@ export type TokenVerdict =
 const version = "p1";
 const maxChars = 8192;
 const maxPositions = 64;
+const minSecretBytes = 16;
 
 /** Signs positions for callers to carry, and reads what they bring back. */
 export class PositionTokens {
   readonly #options: PositionTokenOptions;
   readonly #clock: Clock;
 
+  /** Errors: `bad_config` for a short secret. */
   constructor(options: Partial<PositionTokenOptions> & Pick<PositionTokenOptions, "secret">, deps: { readonly clock: Clock }) {
     this.#options = { ...defaultPositionTokenOptions, ...options };
+    if (Buffer.byteLength(options.secret) < minSecretBytes) {
+      throw new CodedError("bad_config", "the secret that signs position tokens is too short", { minBytes: minSecretBytes });
+    }
     this.#clock = deps.clock;
   }
 

@@ -32,6 +32,10 @@ test("what another secret signed is forged, what is for another audience is fore
   expect(tokensOf(clock).verify(tokensOf(clock, { audience: "staging" }).sign(positions))).toEqual({ verdict: "foreign" });
 });
 
+test.each(["", "fifteen bytes..", new Uint8Array(15)])("the secret %o is too short", (short) => {
+  expect(() => new PositionTokens({ secret: short }, { clock: new SimClock() })).toThrow(/too short/);
+});
+
 test("a token with any character changed is not believed, and other texts are none", () => {
   const clock = new SimClock();
   const tokens = tokensOf(clock);
