@@ -21,6 +21,7 @@ describe.skipIf(missing !== undefined)("a HAProxy that asks the role endpoints",
   let lb: LoadBalancer;
   let endpoints: Server;
   let proxy: Haproxy;
+  const asked = new Map<string, number>();
   beforeAll(async () => {
     cluster = await startPostgresCluster({ replicas: 1 });
     [standby] = cluster.replicas as [PostgresServer];
@@ -31,7 +32,11 @@ describe.skipIf(missing !== undefined)("a HAProxy that asks the role endpoints",
       probeTimeoutMs: 1000,
     });
     const answer = roleEndpoints(lb);
-    endpoints = createServer((request, response) => void (answer(request, response) || response.writeHead(404).end()));
+    endpoints = createServer((request, response) => {
+      const url = request.url ?? "";
+      asked.set(url, (asked.get(url) ?? 0) + 1);
+      if (!answer(request, response)) response.writeHead(404).end();
+    });
     await new Promise<void>((resolve) => endpoints.listen(0, "127.0.0.1", resolve));
     proxy = await startHaproxy([cluster.primary.port, standby.port], (endpoints.address() as AddressInfo).port);
   });
@@ -55,10 +60,9 @@ describe.skipIf(missing !== undefined)("a HAProxy that asks the role endpoints",
   };
 
   test("leads writers to the primary and readers to the replica, and nobody elsewhere", async () => {
-    await until(
-      "both ports lead somewhere",
-      async () => (await reached(proxy.writerPort)) !== undefined && (await reached(proxy.readerPort)) !== undefined,
-    );
+    // Until it has heard of a server, HAProxy takes it for up.
+    await until("each server has been asked about twice for each port", () => asked.size === 4 && [...asked.values()].every((n) => n > 1));
+    await until("both ports lead somewhere", async () => !(await reachedInTurn(proxy.writerPort, 1)).has(undefined));
     expect(await reachedInTurn(proxy.writerPort, 20)).toEqual(new Set([cluster.primary.port]));
     expect(await reachedInTurn(proxy.readerPort, 20)).toEqual(new Set([standby.port]));
   });
