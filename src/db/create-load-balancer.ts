@@ -9,6 +9,7 @@ import { MonitorLog } from "./hosts/monitor-log.ts";
 import { LoadBalancer } from "./load-balancer.ts";
 import { defaultLoadBalancerOptions, type LoadBalancerDeps, type LoadBalancerOptions, type SharedStickingOptions } from "./options.ts";
 import type { OverloadOptions } from "./overload/overload-options.ts";
+import { PositionTokens } from "./sticking/position-tokens.ts";
 import { Switches } from "./switches.ts";
 
 /** Options as they are given: all but `primary` have defaults. */
@@ -33,6 +34,9 @@ export async function createLoadBalancer(given: GivenLoadBalancerOptions, some: 
     overload: { ...defaultLoadBalancerOptions.overload, ...given.overload },
   };
   const deps: LoadBalancerDeps = { clock: systemClock, random: systemRandom, logger: silentLogger, metrics: noMetrics, ...some };
+  const { secret, audience, expirationMs } = options.sticking;
+  // Whatever may be wrong with the options is said before anything is opened.
+  const tokens = secret === undefined ? undefined : new PositionTokens({ secret, audience, expirationMs }, deps);
   const servers = listServers(options.primary, options.replicas);
   const prepared = options.discovery && prepareDiscovery(options.discovery, portOf(servers[0]), deps);
   let discovery: DiscoveryLoop | undefined;
@@ -52,7 +56,7 @@ export async function createLoadBalancer(given: GivenLoadBalancerOptions, some: 
     using patience = startDeadline(deps.clock, firstCheckMs);
     await monitor.hosts.allChecked(patience.signal).catch(() => {});
   }
-  return new LoadBalancer(options, { ...deps, monitor, discovery, switches });
+  return new LoadBalancer(options, { ...deps, monitor, discovery, switches, tokens });
 }
 
 /** The options with those that are switches read anew at each use. */

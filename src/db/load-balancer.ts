@@ -25,7 +25,7 @@ import type { Position } from "./position/position.ts";
 import { type ReadOnlyKnown, Router } from "./router.ts";
 import { type Frame, Frames, type OpenTransaction, outermostFrame, Session } from "./session.ts";
 import { MemoryStickingStore } from "./sticking/memory-sticking-store.ts";
-import { PositionTokens } from "./sticking/position-tokens.ts";
+import type { PositionTokens } from "./sticking/position-tokens.ts";
 import { Sticking } from "./sticking/sticking.ts";
 import { type StickKey, stickingKeys } from "./sticking/sticking-key.ts";
 import { TokenStickingStore } from "./sticking/token-sticking-store.ts";
@@ -40,6 +40,8 @@ interface LoadBalancerParts {
   readonly monitor: HostMonitor;
   readonly discovery: DiscoveryLoop | undefined;
   readonly switches: Switches;
+  /** Undefined without `sticking.secret`. */
+  readonly tokens: PositionTokens | undefined;
 }
 
 /** Sends reads to replicas, everything else to the primary, and keeps a session's reads behind its own writes. */
@@ -66,7 +68,7 @@ export class LoadBalancer implements AsyncDisposable {
   constructor(options: LoadBalancerOptions, deps: LoadBalancerDeps & LoadBalancerParts) {
     const { clock, monitor } = deps;
     const { hosts } = monitor;
-    const { secret, audience, expirationMs, store } = options.sticking;
+    const { expirationMs, store } = options.sticking;
     this.name = options.name;
     this.switches = deps.switches;
     this.#clock = clock;
@@ -81,7 +83,7 @@ export class LoadBalancer implements AsyncDisposable {
       hosts,
       store: store ?? new MemoryStickingStore({ expirationMs }, { clock }),
     });
-    this.#tokens = secret === undefined ? undefined : new PositionTokens({ secret, audience, expirationMs }, { clock });
+    this.#tokens = deps.tokens;
     const executor = new Executor(options, {
       ...deps,
       hosts,

@@ -304,6 +304,7 @@ describe("tokens that callers carry", () => {
   test("are nothing where nothing was written, and refused without a session or a secret", async () => {
     expect(await lb.session(async () => await lb.positionToken())).toBeUndefined();
     expect(await failureOf(lb.positionToken())).toMatchObject({ code: "failed_precondition" });
+    expect(await failureOf(createLoadBalancer({ ...options(), sticking: { secret: "short" } }))).toMatchObject({ code: "bad_config" });
     await using other = await createLoadBalancer(options());
     expect(await failureOf(other.session(() => other.positionToken()))).toMatchObject({ code: "failed_precondition" });
   });
