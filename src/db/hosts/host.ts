@@ -43,6 +43,8 @@ export interface HostOptions {
   readonly readOnlyReplicas: boolean;
   /** Callers that may use or wait for one replica's connections; more go to other replicas while those have room. Default 40. */
   readonly maxOutstandingPerReplica: number;
+  /** Callers that may wait for a connection to one server; more are refused at once. Default 1000. */
+  readonly maxQueuedPerServer: number;
 }
 
 export const defaultHostOptions: HostOptions = {
@@ -54,6 +56,7 @@ export const defaultHostOptions: HostOptions = {
   applicationName: "gitaly",
   readOnlyReplicas: true,
   maxOutstandingPerReplica: 40,
+  maxQueuedPerServer: 1000,
 };
 
 /** What a host works with. */
@@ -144,6 +147,9 @@ export class Host {
   /** Lends a connection. One that is in a doubtful state when it comes back is closed. Errors: `NotConnectedError`. */
   async acquire(signal: AbortSignal): Promise<Lease> {
     signal.throwIfAborted();
+    if (this.#outstanding >= this.#options.poolSize + this.#options.maxQueuedPerServer) {
+      throw new NotConnectedError(this.name, "overload", undefined);
+    }
     this.#outstanding++;
     try {
       return this.#lease(await this.#checkOut(signal));
