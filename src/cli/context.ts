@@ -84,7 +84,7 @@ export interface CliPrimary {
 }
 
 /** The servers of a database, as they are seen from here. */
-export interface CliDatabaseWatch extends AsyncDisposable {
+interface CliDatabaseWatch extends AsyncDisposable {
   /** Undefined while it is not beyond doubt. */
   primary(): CliPrimary | undefined;
 }

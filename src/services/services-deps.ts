@@ -45,7 +45,7 @@ export interface DatabaseServerView {
 }
 
 /** The database's servers as this node judges them. */
-export interface DatabaseView {
+interface DatabaseView {
   readonly status: readonly DatabaseServerView[];
   /** Undefined without discovery. */
   readonly discoveryAgeMs: number | undefined;
