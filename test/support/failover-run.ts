@@ -35,7 +35,7 @@ export async function openClients(primary: ManagedNode, discovery: DiscoveryOpti
   await askOnce(primary.url, `${loadTables}; ${WritePoller.table}`);
   const store = new MemoryStickingStore({ expirationMs: 30_000 }, { clock: systemClock });
   // The machine is small, and runs all the servers and clients. Of a pair, each must be able to carry all the reads.
-  const options = { probeTimeoutMs: 1000, fallbackShare: 1, fallbackSlotShare: 0.5 };
+  const options = { probeTimeoutMs: 1000, overload: { fallbackShare: 1, fallbackSlotShare: 0.5 } };
   const open = () => createLoadBalancer({ primary: primary.url, discovery, sticking: { store }, ...options });
   const balancers = await Promise.all([open(), open()]);
   return Object.assign(balancers, {
