@@ -16,6 +16,7 @@ import { HookCalls } from "./hook-calls.ts";
 import type { MemberHooks } from "./hooks.ts";
 import { Joiner } from "./joiner.ts";
 import { LimitedWarnings } from "./limited-warnings.ts";
+import { LivingNames } from "./living-names.ts";
 import type { Member, PeerView, SendOptions } from "./member.ts";
 import type { MemberEvent, MemberRecord } from "./member-event.ts";
 import type { NodeRecord } from "./node-record.ts";
@@ -79,6 +80,7 @@ export class GossipMember implements Member {
   readonly #joiner: Joiner;
   readonly #rejoiner: Rejoiner;
   readonly #warnings: PathWarnings;
+  readonly #living: LivingNames;
   readonly #rounds: GossipRounds;
   readonly #events: EventHub;
   readonly #hooks: HookCalls;
@@ -115,10 +117,16 @@ export class GossipMember implements Member {
     this.#acks = new Acks(random);
     this.#warnings = new PathWarnings(deps);
     const node = (known: string) => this.#state.node(known);
-    this.#rounds = new GossipRounds(tuning, {
-      ...{ clock, random, node, queue: this.#queue, deadCount: () => this.#state.dead },
-      send: (to, counted) => this.#io.send(to, to.state === "alive" ? [] : [this.#ping(to)], to.versions, counted),
-    });
+    this.#living = new LivingNames(name, () => this.#state.nodes);
+    this.#rounds = new GossipRounds(
+      { ...tuning, name },
+      {
+        ...{ clock, node, queue: this.#queue, living: this.#living },
+        dead: (sinceMs) => this.#deadSince(sinceMs),
+        transmissions: () => retransmitLimit(tuning.retransmitMultiplier, this.#state.size),
+        send: (to, counted) => this.#io.send(to, to.state === "alive" ? [] : [this.#ping(to)], to.versions, counted),
+      },
+    );
     const source = () => this.#source();
     const send = this.#io.send.bind(this.#io);
     const streamPing = (to: NodeRecord, signal: AbortSignal) => this.#pushPull.ping(to.name, to, signal);
@@ -322,6 +330,7 @@ export class GossipMember implements Member {
       { ...this.#tuning, name: this.name, confirmations: this.#tuning.suspicionMultiplier - 2 },
       {
         ...{ clock, random, acks: this.#acks, awareness: this.#awareness, metrics: this.#metrics },
+        living: this.#living,
         nodes: () => this.#state.nodes,
         node: (name) => this.#state.node(name),
         sample: (count, accept) => this.#state.sample(random, count, accept),
@@ -357,11 +366,14 @@ export class GossipMember implements Member {
     stream.close();
   }
 
-  /** Newcomers take their turn in probing and gossip; suspects of others may be probed next. */
+  #deadSince(sinceMs: number): NodeRecord | undefined {
+    if (this.#state.dead === 0) return undefined;
+    return this.#state.sample(this.#deps.random, 1, ({ state, changedAtMs }) => state === "dead" && changedAtMs >= sinceMs)[0];
+  }
+
+  /** Suspects of others may be probed next. */
   #onEvent(event: MemberEvent): void {
-    if (event.type === "joined" && event.reason === "new") {
-      this.#rounds.add(event.member.name);
-    } else if (event.type === "suspected" && event.from !== this.name) this.#activity.prober.checkSuspect(event.member.name);
+    if (event.type === "suspected" && event.from !== this.name) this.#activity.prober.checkSuspect(event.member.name);
   }
 
   /** A probe of a member that is alive here says nothing new. */

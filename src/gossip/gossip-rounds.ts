@@ -1,9 +1,11 @@
-import type { Clock, Random } from "../base/index.ts";
+import type { Clock } from "../base/index.ts";
 import type { BroadcastQueue } from "./broadcast-queue.ts";
+import { GossipOrder } from "./gossip-order.ts";
+import type { LivingNames } from "./living-names.ts";
 import type { NodeRecord } from "./node-record.ts";
-import { RoundRobin, type Turn } from "./round-robin.ts";
 
 export interface GossipRoundsOptions {
+  readonly name: string;
   readonly gossipIntervalMs: number;
   readonly gossipNodes: number;
   readonly gossipToTheDeadMs: number;
@@ -11,11 +13,13 @@ export interface GossipRoundsOptions {
 
 export interface GossipRoundsDeps {
   readonly clock: Clock;
-  readonly random: Random;
   readonly queue: BroadcastQueue;
+  readonly living: LivingNames;
   readonly node: (name: string) => NodeRecord | undefined;
-  /** How many known nodes have failed. */
-  readonly deadCount: () => number;
+  /** One that failed since `sinceMs`, at random. */
+  readonly dead: (sinceMs: number) => NodeRecord | undefined;
+  /** How often each message is sent. */
+  readonly transmissions: () => number;
   /** Sends what waits in the queue; where it is not `counted`, the messages are as often still to be sent as before. */
   readonly send: (to: NodeRecord, counted: boolean) => void;
 }
@@ -27,7 +31,7 @@ export interface GossipRoundsDeps {
 export class GossipRounds implements Disposable {
   readonly #options: GossipRoundsOptions;
   readonly #deps: GossipRoundsDeps;
-  readonly #order: RoundRobin;
+  readonly #order: GossipOrder;
   #lastMs = Number.NEGATIVE_INFINITY;
   #timer: Disposable | undefined;
   #stopped = false;
@@ -35,12 +39,7 @@ export class GossipRounds implements Disposable {
   constructor(options: GossipRoundsOptions, deps: GossipRoundsDeps) {
     this.#options = options;
     this.#deps = deps;
-    this.#order = new RoundRobin(deps.random);
-  }
-
-  /** Another node became known. */
-  add(name: string): void {
-    this.#order.add(name);
+    this.#order = new GossipOrder(options.name);
   }
 
   /** Something was queued. */
@@ -59,29 +58,15 @@ export class GossipRounds implements Disposable {
     this.#timer = undefined;
     const nowMs = this.#deps.clock.monotonic();
     this.#lastMs = nowMs;
-    // The dead may be alive and refute, but what they are sent must not be missed by the living.
     const { gossipNodes, gossipToTheDeadMs } = this.#options;
-    if (this.#deps.deadCount() > 0)
-      this.#send(1, false, ({ state, changedAtMs }) => state === "dead" && nowMs - changedAtMs <= gossipToTheDeadMs);
-    this.#send(gossipNodes, true, ({ state }) => state === "alive" || state === "suspect");
-    this.wake();
-  }
-
-  /** In turn, not at random: a message goes out only a few times, and each should reach another member. */
-  #send(count: number, counted: boolean, isTarget: (node: NodeRecord) => boolean): void {
-    const { node, queue, send } = this.#deps;
-    const sent = new Set<string>();
-    const turn = (name: string): Turn => {
-      const known = node(name);
-      if (!known) return "forget";
-      return isTarget(known) && !sent.has(name) ? "take" : "pass";
-    };
-    while (sent.size < count && queue.size > 0) {
-      const name = this.#order.next(turn);
-      const target = name === undefined ? undefined : node(name);
-      if (!target) return;
-      sent.add(target.name);
-      send(target, counted);
+    const { dead, living, node, queue, send, transmissions } = this.#deps;
+    // The dead may be alive and refute, but what they are sent must not be missed by the living.
+    const lost = dead(nowMs - gossipToTheDeadMs);
+    if (lost) send(lost, false);
+    for (const name of this.#order.next(living.current, transmissions(), gossipNodes)) {
+      const target = node(name);
+      if (target && queue.size > 0) send(target, true);
     }
+    this.wake();
   }
 }

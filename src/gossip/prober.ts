@@ -1,3 +1,4 @@
+import type { LivingNames } from "./living-names.ts";
 import type { NodeRecord } from "./node-record.ts";
 import { Probe, type ProbeDeps, type ProbeOptions } from "./probe.ts";
 import { ProbeOrder } from "./probe-order.ts";
@@ -9,6 +10,7 @@ export interface ProberOptions extends ProbeOptions {
 
 export interface ProberDeps extends ProbeDeps {
   readonly node: (name: string) => NodeRecord | undefined;
+  readonly living: LivingNames;
   /** All known nodes, sorted by name. */
   readonly nodes: () => readonly NodeRecord[];
   readonly onRoundEnd: () => void;
@@ -27,8 +29,6 @@ export class Prober implements Disposable {
   readonly #options: ProberOptions;
   readonly #deps: ProberDeps;
   readonly #order: ProbeOrder;
-  #nodes: readonly NodeRecord[] = [];
-  #names: readonly string[] = [];
   #untilRoundEnd = 0;
   readonly #waiting = new Set<string>();
   /** Members whose streams something between refuses, and until when that is remembered. */
@@ -104,21 +104,7 @@ export class Prober implements Disposable {
       onRoundEnd();
       this.#untilRoundEnd = this.#deps.nodes().length - 1;
     }
-    const name = this.#order.next(this.#probed(), Math.floor(clock.now() / this.#options.probeIntervalMs));
+    const name = this.#order.next(this.#deps.living.current, Math.floor(clock.now() / this.#options.probeIntervalMs));
     return name === undefined ? undefined : node(name);
   }
-
-  /** The names to probe and this member's; the same array until others come or go. */
-  #probed(): readonly string[] {
-    const nodes = this.#deps.nodes();
-    if (nodes === this.#nodes) return this.#names;
-    this.#nodes = nodes;
-    const names = nodes.filter((each) => each.name === this.#options.name || isProbed(each)).map(({ name }) => name);
-    if (names.length !== this.#names.length || names.some((name, i) => name !== this.#names[i])) this.#names = names;
-    return this.#names;
-  }
-}
-
-function isProbed({ state }: NodeRecord): boolean {
-  return state === "alive" || state === "suspect";
 }

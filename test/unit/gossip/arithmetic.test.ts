@@ -5,7 +5,6 @@ import { BroadcastQueue, retransmitLimit } from "../../../src/gossip/broadcast-q
 import type { NodeRecord } from "../../../src/gossip/node-record.ts";
 import { NodeTable } from "../../../src/gossip/node-table.ts";
 import { pushPullScale } from "../../../src/gossip/periodic.ts";
-import { RoundRobin } from "../../../src/gossip/round-robin.ts";
 import { remainingSuspicionMs, suspicionBounds } from "../../../src/gossip/suspicion.ts";
 import { simRandom } from "../../support/sim-random.ts";
 
@@ -158,31 +157,6 @@ test("the queue is exact for any mix of messages: each goes out as often as it s
       for (const count of sent.values()) expect(count).toBeLessThanOrEqual(2);
     }),
   );
-});
-
-test("a round robin visits everyone once a round, newcomers too, passes over who is not wanted, and forgets who is gone", () => {
-  const order = new RoundRobin(simRandom(3));
-  const names = new Set(["a", "b", "c", "d"]);
-  const passed = new Set<string>();
-  for (const name of [...names, "a"]) order.add(name);
-  let rounds = 0;
-  const turn = (name: string) => (!names.has(name) ? "forget" : passed.has(name) ? "pass" : "take");
-  const next = () => order.next(turn, () => rounds++);
-  const take = (count: number) => Array.from({ length: count }, next).sort();
-  expect(take(4)).toEqual(["a", "b", "c", "d"]);
-  names.delete("b");
-  expect(take(3)).toEqual(["a", "c", "d"]);
-  passed.add("c");
-  expect(new Set(take(4))).toEqual(new Set(["a", "d"]));
-  passed.clear();
-  for (const name of ["b", "e"]) {
-    names.add(name);
-    order.add(name);
-  }
-  expect(new Set(take(10))).toEqual(names);
-  names.clear();
-  expect(next()).toBeUndefined();
-  expect(rounds).toBeGreaterThan(1);
 });
 
 test("a sample of a node table has distinct nodes, only such as are accepted, and all of them when it may", () => {

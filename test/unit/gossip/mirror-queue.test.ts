@@ -1,7 +1,5 @@
 import { expect, test } from "vitest";
 import { BroadcastQueue } from "../../../src/gossip/broadcast-queue.ts";
-import { RoundRobin } from "../../../src/gossip/round-robin.ts";
-import { simRandom } from "../../support/sim-random.ts";
 
 const text = (messages: readonly Uint8Array[]) => messages.map((message) => Buffer.from(message).toString());
 /** In a cluster of this size a message is sent twice for a multiplier of 1. */
@@ -99,18 +97,4 @@ test("a message that is alone, replaced and queued again is not lost", () => {
     queue.queueSystem("n", Buffer.from(message));
     expect([text(queue.take(100, ten)), queue.size]).toEqual([[message], 1]);
   }
-});
-
-// TestShuffleNodes, TestRandomOffset, TestRandomOffset_Zero
-test("the order of members differs from round to round and from seed to seed, and of none there is none", () => {
-  const names = Array.from({ length: 8 }, (_, i) => `n${i}`);
-  const ordersOf = (seed: number) => {
-    const order = new RoundRobin(simRandom(seed));
-    for (const name of names) order.add(name);
-    return [1, 2, 3].map(() => names.map(() => order.next(() => "take")).join());
-  };
-  const orders = [...ordersOf(1), ...ordersOf(2)];
-  expect(new Set(orders).size).toBe(orders.length);
-  for (const order of orders.slice(1)) expect(order.split(",").sort()).toEqual(names);
-  expect(new RoundRobin(simRandom(1)).next(() => "take")).toBeUndefined();
 });

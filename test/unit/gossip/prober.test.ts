@@ -4,6 +4,7 @@ import type { GossipAddress } from "../../../src/gossip/address.ts";
 import { Awareness } from "../../../src/gossip/awareness.ts";
 import type { PacketMessage } from "../../../src/gossip/codec/message.ts";
 import { gossipMetrics } from "../../../src/gossip/gossip-metrics.ts";
+import { LivingNames } from "../../../src/gossip/living-names.ts";
 import type { NodeRecord } from "../../../src/gossip/node-record.ts";
 import { NodeTable } from "../../../src/gossip/node-table.ts";
 import type { ProbeOptions } from "../../../src/gossip/probe.ts";
@@ -62,6 +63,7 @@ function create(
       awareness,
       metrics: gossipMetrics(noMetrics, { countByState: () => ({}), queueLength: () => 0, healthScore: () => 0 }),
       sample: (count, accept) => table.sample(random, count, accept),
+      living: new LivingNames("n1", () => table.snapshot),
       nodes: () => table.snapshot,
       node: (name) => table.get(name),
       source: () => source,
