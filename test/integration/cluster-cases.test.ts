@@ -104,7 +104,7 @@ test("of two owners each serves at once what the other one has just taken", asyn
 
 // B79
 test("where the first owner was killed and nobody knows yet, a client that knew no owner gets its answer from the second", async () => {
-  const [n1, n2] = await startThree({ GITALY_CLUSTER_REPLICAS: "2" });
+  const [n1, n2] = await startThree({ GITALY_CLUSTER_REPLICAS: "2", GITALY_CLUSTER_PROBE_INTERVAL: "60s" });
   await using before = clientOf(n1);
   const path = await pathOwnedBy(before, "n2", "n3");
   await before.repository.createRepository({ repository: repositoryAt(path) });
