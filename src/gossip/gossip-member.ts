@@ -122,7 +122,8 @@ export class GossipMember implements Member {
       { ...tuning, name },
       {
         ...{ clock, node, queue: this.#queue, living: this.#living },
-        dead: (sinceMs) => this.#deadSince(sinceMs),
+        deadCount: () => this.#state.dead,
+        sample: (count, accept) => this.#state.sample(random, count, accept),
         transmissions: () => retransmitLimit(tuning.retransmitMultiplier, this.#state.size),
         send: (to, counted) => this.#io.send(to, to.state === "alive" ? [] : [this.#ping(to)], to.versions, counted),
       },
@@ -364,11 +365,6 @@ export class GossipMember implements Member {
     if (this.#deps.isAllowed(stream.remote.host)) return await this.#pushPull.serve(stream, this.#life.signal);
     this.#metrics.dropped.add(1, { reason: "network" });
     stream.close();
-  }
-
-  #deadSince(sinceMs: number): NodeRecord | undefined {
-    if (this.#state.dead === 0) return undefined;
-    return this.#state.sample(this.#deps.random, 1, ({ state, changedAtMs }) => state === "dead" && changedAtMs >= sinceMs)[0];
   }
 
   /** Suspects of others may be probed next. */

@@ -16,8 +16,10 @@ export interface GossipRoundsDeps {
   readonly queue: BroadcastQueue;
   readonly living: LivingNames;
   readonly node: (name: string) => NodeRecord | undefined;
-  /** One that failed since `sinceMs`, at random. */
-  readonly dead: (sinceMs: number) => NodeRecord | undefined;
+  /** How many known nodes have failed. */
+  readonly deadCount: () => number;
+  /** Up to `count` different nodes at random, of those that are accepted. */
+  readonly sample: (count: number, accept: (node: NodeRecord) => boolean) => readonly NodeRecord[];
   /** How often each message is sent. */
   readonly transmissions: () => number;
   /** Sends what waits in the queue; where it is not `counted`, the messages are as often still to be sent as before. */
@@ -59,10 +61,10 @@ export class GossipRounds implements Disposable {
     const nowMs = this.#deps.clock.monotonic();
     this.#lastMs = nowMs;
     const { gossipNodes, gossipToTheDeadMs } = this.#options;
-    const { dead, living, node, queue, send, transmissions } = this.#deps;
+    const { deadCount, living, node, queue, sample, send, transmissions } = this.#deps;
+    const isLost = ({ state, changedAtMs }: NodeRecord) => state === "dead" && nowMs - changedAtMs <= gossipToTheDeadMs;
     // The dead may be alive and refute, but what they are sent must not be missed by the living.
-    const lost = dead(nowMs - gossipToTheDeadMs);
-    if (lost) send(lost, false);
+    for (const lost of deadCount() === 0 ? [] : sample(1, isLost)) send(lost, false);
     for (const name of this.#order.next(living.current, transmissions(), gossipNodes)) {
       const target = node(name);
       if (target && queue.size > 0) send(target, true);
