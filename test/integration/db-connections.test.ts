@@ -6,6 +6,7 @@ import { silentLogger } from "../../src/observability/index.ts";
 import { failureOf } from "../support/failure-of.ts";
 import { allUsable, patientDatabase } from "../support/patient-database.ts";
 import { type PostgresCluster, type PostgresServer, startPostgresCluster } from "../support/postgres-cluster.ts";
+import { startTcpFront } from "../support/tcp-front.ts";
 
 let cluster: PostgresCluster;
 let replica: PostgresServer;
@@ -103,6 +104,18 @@ describe("a text that leaves a transaction open", () => {
       await direct.close();
     },
   );
+
+  test("does not reach the next user either where the server says late that the transaction has failed", async () => {
+    const failed = Buffer.of(0x5a, 0, 0, 0, 5, 0x45);
+    const late = (chunk: Buffer) => (chunk.subarray(-failed.length).equals(failed) ? failed.length : 0);
+    await using front = await startTcpFront(Number(new URL(cluster.primary.url).port), { late });
+    const url = new URL(cluster.primary.url);
+    url.host = `127.0.0.1:${front.port}`;
+    const slow = new Host("primary", { url: url.href, name: "slow" }, defaultHostOptions, { clock: systemClock, logger: silentLogger });
+    await expect(slow.query("BEGIN; SELECT 1/0", undefined, { discard: false }, neverAborted)).rejects.toThrow("division by zero");
+    expect((await slow.query("SELECT id FROM t", undefined, { discard: false }, neverAborted)).rows).toEqual([]);
+    await slow.close();
+  });
 });
 
 test("a replica that ends a connection to keep up with its primary fails that transaction alone", async () => {

@@ -11,8 +11,13 @@ export interface TcpFront extends AsyncDisposable {
   pass(): void;
 }
 
-/** Starts a front on loopback before `port`. `rewrite` changes what the server says. */
-export async function startTcpFront(port: number, { rewrite = (chunk: Buffer) => chunk } = {}): Promise<TcpFront> {
+const lateMs = 100;
+
+/** Starts a front on loopback before `port`. `rewrite` changes what the server says; of that, `late` last bytes come later. */
+export async function startTcpFront(
+  port: number,
+  { rewrite = (chunk: Buffer) => chunk, late }: { rewrite?: (chunk: Buffer) => Buffer; late?: (chunk: Buffer) => number } = {},
+): Promise<TcpFront> {
   const sockets = new Set<Socket>();
   let swallowing = false;
   let accepted = 0;
@@ -32,7 +37,15 @@ export async function startTcpFront(port: number, { rewrite = (chunk: Buffer) =>
       [outgoing, incoming],
     ] as const) {
       from.on("data", (chunk) => {
-        if (!swallowing) to.write(from === outgoing ? rewrite(chunk) : chunk);
+        if (swallowing) return;
+        if (from === incoming) {
+          to.write(chunk);
+          return;
+        }
+        const said = rewrite(chunk);
+        const atOnce = said.length - (late?.(said) ?? 0);
+        if (atOnce > 0) to.write(said.subarray(0, atOnce));
+        if (atOnce < said.length) setTimeout(() => to.write(said.subarray(atOnce)), lateMs);
       });
       from.on("close", () => to.destroy());
     }

@@ -274,6 +274,7 @@ export class Host {
             broken = true;
             this.#doubt();
           }
+          if (!broken) await abortable(isReady(client), signal).catch(onError);
           throw error;
         }
       },
@@ -311,4 +312,18 @@ function notConnectedReason(error: unknown, exhausted: boolean): ErrorClass {
   if (exhausted) return "overload";
   // Refused by ourselves, as the wrong server: nothing was sent.
   return CodedError.is(error) ? "connect_failed" : errorClass(error);
+}
+
+/** Resolves when the server has ended its answer: an error comes before it says in which state the connection is. */
+async function isReady(client: pg.PoolClient & { readonly readyForQuery?: boolean }): Promise<void> {
+  if (client.readyForQuery !== false) return;
+  await new Promise<void>((resolve) => {
+    const done = () => {
+      client.off("drain", done);
+      client.off("end", done);
+      resolve();
+    };
+    client.on("drain", done);
+    client.on("end", done);
+  });
 }
