@@ -126,6 +126,8 @@ test("a helper that is killed fails its running calls, leaves no child, and is s
   const child = await spawner.spawn(shell('echo "$PPID $$"; exec sleep 1000'));
   const line = ((await once(child.stdout, "data")) as [Buffer])[0].toString();
   const [helperPid = 0, childPid = 0] = line.split(" ").map(Number);
+  // What the child wrote comes by another way than the report that it was started; reports keep their order.
+  await (await spawner.spawn(shell("exit 0"))).exited;
   process.kill(helperPid, "SIGKILL");
   expect(await child.exited).toMatchObject({ code: undefined, problem: "spawn helper is gone" });
   expect(await eventually(() => !isAlive(childPid), 5000)).toBe(true);
