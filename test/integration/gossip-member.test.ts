@@ -81,12 +81,14 @@ test("a query shows a member's view and leaves no trace in it", async () => {
 test("a port that is taken for TCP or for UDP is an error, and nothing stays open", async () => {
   await using a = await start("a");
   await expect(start("b", { bindPort: a.address.port })).rejects.toMatchObject({ code: "EADDRINUSE" });
+  // Nobody else's connections begin at this address, so the number stays free for TCP.
+  const host = "127.0.0.5";
   const udp = createSocket("udp4");
-  udp.bind({ address: "127.0.0.1", port: 0 });
+  udp.bind({ address: host, port: 0 });
   await once(udp, "listening");
   const { port } = udp.address();
-  await expect(start("b", { bindPort: port })).rejects.toMatchObject({ code: "EADDRINUSE" });
-  const server = createServer().listen({ host: "127.0.0.1", port });
+  await expect(start("b", { bindHost: host, bindPort: port })).rejects.toMatchObject({ code: "EADDRINUSE" });
+  const server = createServer().listen({ host, port });
   await once(server, "listening");
   server.close();
   udp.close();
