@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import { packageRoot } from "../../src/base/index.ts";
 import { startEmbeddedPostgres } from "../../src/catalog/index.ts";
 import { tempDir } from "../support/temp-dir.ts";
+import { until } from "../support/until.ts";
 
 const pidFile = (dir: string) => join(dir, "postgres", "postmaster.pid");
 const pidOf = async (dir: string) => Number((await readFile(pidFile(dir), "utf8")).split("\n")[0]);
@@ -14,9 +15,6 @@ const isRunning = async (dir: string) =>
     (pid) => process.kill(pid, 0),
     () => false,
   );
-const until = async (condition: () => Promise<boolean>) => {
-  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20));
-};
 
 async function ask(url: string, text: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5000 });
@@ -99,8 +97,8 @@ test("a server that is killed comes back by itself, on its port, with what was c
   const before = embedded.url();
   const pid = await pidOf(dir.path);
   process.kill(pid, "SIGKILL");
-  await until(async () => (await pidOf(dir.path).catch(() => pid)) !== pid);
-  await until(() =>
+  await until("another server runs", async () => (await pidOf(dir.path).catch(() => pid)) !== pid);
+  await until("the catalog answers", () =>
     ask(embedded.url(), "SELECT a FROM kept").then(
       (rows) => rows[0]?.["a"] === 7,
       () => false,
@@ -176,5 +174,5 @@ test.each([0, 1500])("a start that is given up after %d ms leaves no server that
   setTimeout(() => stop.abort(new Error("enough")), afterMs);
   const embedded = await started.catch(() => undefined);
   await embedded?.[Symbol.asyncDispose]();
-  await until(async () => !(await isRunning(dir.path)));
+  await until("the server has ended", async () => !(await isRunning(dir.path)));
 });

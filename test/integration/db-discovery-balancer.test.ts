@@ -8,6 +8,7 @@ import { type DnsServer, startDnsServer } from "../support/dns-server.ts";
 import { failureOf } from "../support/failure-of.ts";
 import { type PostgresCluster, type PostgresServer, startPostgresCluster } from "../support/postgres-cluster.ts";
 import { tempDir } from "../support/temp-dir.ts";
+import { until } from "../support/until.ts";
 
 let cluster: PostgresCluster;
 let dns: DnsServer;
@@ -55,9 +56,6 @@ const balancer = (more: Partial<DiscoveryOptions> = {}, metrics = createMetrics(
   );
 const port = async (lb: LoadBalancer) => (await lb.query<{ port: number }>("SELECT inet_server_port() AS port")).rows[0]?.port;
 const portsOf = async (lb: LoadBalancer) => new Set(await Promise.all(Array.from({ length: 40 }, () => port(lb))));
-const until = async (condition: () => boolean | Promise<boolean>) => {
-  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20));
-};
 const listed = (lb: LoadBalancer) => lb.status.map(({ host }) => Number(host.split(":").at(-1))).sort();
 const backends = async (server: PostgresServer) =>
   (await cluster.sql(server, "SELECT pid FROM pg_stat_activity WHERE application_name = 'gitaly' ORDER BY pid")).map((row) => row["pid"]);
@@ -75,7 +73,7 @@ test("a replica that comes leaves the connections to the others alone (case 47)"
   const before = await backends(one);
   expect(before.length).toBeGreaterThan(0);
   answer(one, two);
-  await until(async () => (await portsOf(lb)).has(two.port));
+  await until("the new replica is read", async () => (await portsOf(lb)).has(two.port));
   expect(await backends(one)).toEqual(expect.arrayContaining(before));
 });
 
@@ -84,11 +82,11 @@ test("a replica that is no longer named goes after the second such answer, and w
   await using lb = await balancer();
   const running = lb.query<{ port: number }>("SELECT inet_server_port() AS port FROM pg_sleep(5)");
   answer(two);
-  await until(() => !listed(lb).includes(one.port));
+  await until("the former replica is off the list", () => !listed(lb).includes(one.port));
   expect(dns.asked.length).toBeGreaterThanOrEqual(3);
   expect(await portsOf(lb)).toEqual(new Set([two.port]));
   expect((await running).rows).toEqual([{ port: one.port }]);
-  await until(async () => (await backends(one)).length === 0);
+  await until("its connections are closed", async () => (await backends(one)).length === 0);
 });
 
 test("a nameserver that fails, or knows of none, changes nothing (case 43, B130)", async () => {
@@ -97,7 +95,7 @@ test("a nameserver that fails, or knows of none, changes nothing (case 43, B130)
   for (const reply of [{ code: 3 }, { code: 2 }, {}]) {
     dns.reply = () => reply;
     const before = dns.asked.length;
-    await until(() => dns.asked.length >= before + 2);
+    await until("it has asked twice more", () => dns.asked.length >= before + 2);
     expect(await portsOf(lb)).toEqual(new Set([one.port, two.port]));
   }
   const text = await metrics.expose();
@@ -125,7 +123,7 @@ test("replicas that are configured always stay, whatever discovery says", async 
   await using lb = await createLoadBalancer({ primary: cluster.primary.url, replicas: [one.url], discovery: discovery() });
   expect(await portsOf(lb)).toEqual(new Set([one.port, two.port]));
   const asked = dns.asked.length;
-  await until(() => dns.asked.length >= asked + 3);
+  await until("it has asked three times more", () => dns.asked.length >= asked + 3);
   expect(listed(lb)).toEqual([cluster.primary.port, one.port, two.port].sort());
 });
 
@@ -136,7 +134,7 @@ test("a server that cannot be reached brings the next lookup forward", async () 
   await one.stop();
   try {
     await port(lb);
-    await until(() => listed(lb).includes(two.port));
+    await until("the new replica is listed", () => listed(lb).includes(two.port));
   } finally {
     await one.start();
   }
@@ -154,11 +152,11 @@ test("what a failover monitor says of roles binds: a server it does not call pri
   await lb.query("CREATE TABLE written (id int)");
   // The primary is there and would take it, but is not the one any more.
   await setNodes(cluster, [node(cluster.primary, "secondary"), node(one, "primary"), node(two, "secondary")]);
-  await until(() => lb.status.every(({ role }) => role !== "primary"));
+  await until("no primary is known", () => lb.status.every(({ role }) => role !== "primary"));
   expect((await failureOf(lb.query("INSERT INTO written VALUES (1)"))).code).toBe("database_unavailable");
   expect(await portsOf(lb)).toEqual(new Set([one.port, two.port]));
   await setNodes(cluster, [node(cluster.primary, "primary"), node(one, "secondary"), node(two, "secondary")]);
-  await until(() => lb.status.some(({ role }) => role === "primary"));
+  await until("a primary is known again", () => lb.status.some(({ role }) => role === "primary"));
   await lb.query("INSERT INTO written VALUES (2)");
   expect(await cluster.sql(cluster.primary, "SELECT id FROM written")).toEqual([{ id: 2 }]);
 });

@@ -8,6 +8,7 @@ import { describeDiscoverySource, firstServers } from "../compliance/discovery-s
 import { becomeMonitor, notifyState, setNodes } from "../support/auto-failover-monitor.ts";
 import { failureOf } from "../support/failure-of.ts";
 import { type PostgresCluster, startPostgresCluster } from "../support/postgres-cluster.ts";
+import { until } from "../support/until.ts";
 
 let monitor: PostgresCluster;
 
@@ -29,9 +30,6 @@ const listeners = async () =>
   (await monitor.sql(monitor.primary, "SELECT count(*)::int AS n FROM pg_stat_activity WHERE application_name = 'gitaly discovery'"))[0]?.[
     "n"
   ];
-const until = async (condition: () => boolean | Promise<boolean>) => {
-  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20));
-};
 
 describeDiscoverySource(
   "pg_auto_failover",
@@ -47,7 +45,7 @@ describeDiscoverySource(
         await monitor.sql(monitor.primary, "DROP SCHEMA pgautofailover CASCADE");
       },
       silence: async () => {},
-      [Symbol.asyncDispose]: async () => await until(async () => (await listeners()) === 0),
+      [Symbol.asyncDispose]: async () => await until("nobody listens any more", async () => (await listeners()) === 0),
     };
   },
   { neverSilent: true },
@@ -90,10 +88,10 @@ test("changes are heard, those in transition are not, and after a lost connectio
   const tested = source();
   const watching = tested.watch(() => changes++, controller.signal);
   try {
-    await until(() => changes === 1);
+    await until("it was told of one change", () => changes === 1);
     await notifyState(monitor, { name: "node1", port: 6601, state: "primary", goal: "draining" });
     await notifyState(monitor, { name: "node2", port: 6602, state: "wait_primary" });
-    await until(() => changes > 1);
+    await until("it was told of another change", () => changes > 1);
     expect(changes).toBe(2);
     // Lookups use the connection that listens.
     await tested.lookup(neverAborted);
@@ -102,13 +100,13 @@ test("changes are heard, those in transition are not, and after a lost connectio
       monitor.primary,
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'gitaly discovery'",
     );
-    await until(() => changes === 3);
+    await until("it was told of three changes", () => changes === 3);
     expect(await listeners()).toBe(1);
   } finally {
     controller.abort();
     await watching;
   }
-  await until(async () => (await listeners()) === 0);
+  await until("nobody listens any more", async () => (await listeners()) === 0);
 });
 
 test("a monitor's URL that is none is refused", () => {

@@ -6,6 +6,7 @@ import { createLoadBalancer, type LoadBalancer, type LoadBalancerOptions } from 
 import { createMetrics, type MetricsRegistry } from "../../src/observability/index.ts";
 import { failureOf } from "../support/failure-of.ts";
 import { type PostgresCluster, type PostgresServer, startPostgresCluster } from "../support/postgres-cluster.ts";
+import { until } from "../support/until.ts";
 
 let cluster: PostgresCluster;
 let replica: PostgresServer;
@@ -36,9 +37,6 @@ async function balancer(options: Partial<LoadBalancerOptions> = {}): Promise<Tes
 
 const standby = async (lb: LoadBalancer) =>
   (await lb.query<{ standby: boolean }>("SELECT pg_is_in_recovery() AS standby")).rows[0]?.standby;
-const until = async (condition: () => Promise<boolean>) => {
-  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20));
-};
 /** Ends the backends that the load balancer has on a server. */
 const terminate = (server: PostgresServer, state = "%") =>
   cluster.sql(server, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'gitaly' AND state LIKE '${state}'`);
@@ -47,7 +45,7 @@ const terminate = (server: PostgresServer, state = "%") =>
 const terminateAll = async (server: PostgresServer) => {
   await terminate(server);
   const count = () => cluster.sql(server, "SELECT count(*)::int AS n FROM pg_stat_activity WHERE application_name = 'gitaly'");
-  await until(async () => (await count())[0]?.["n"] === 0);
+  await until("no backend is left", async () => (await count())[0]?.["n"] === 0);
 };
 
 test("a replica that crashes costs no read, and is used again when it is back (B129)", async () => {
@@ -62,7 +60,7 @@ test("a replica that crashes costs no read, and is used again when it is back (B
   } finally {
     await replica.start();
   }
-  await until(() => standby(lb).then((answer) => answer === true));
+  await until("the replica reads again", () => standby(lb).then((answer) => answer === true));
 });
 
 test("a replica that refuses connections is tried by no read (B126)", async () => {
@@ -122,7 +120,7 @@ test("a connection that ends while a transaction holds it idle fails that transa
 test("a write whose connection is lost is not repeated: its outcome is called unknown", async () => {
   await using tested = await balancer();
   const running = failureOf(tested.lb.query("INSERT INTO t SELECT 1 FROM pg_sleep(30)"));
-  await until(() => terminate(cluster.primary, "active").then((rows) => rows.length > 0));
+  await until("the statement runs", () => terminate(cluster.primary, "active").then((rows) => rows.length > 0));
   expect((await running).code).toBe("outcome_unknown");
   expect(await cluster.sql(cluster.primary, "SELECT id FROM t")).toEqual([]);
 });
@@ -132,7 +130,7 @@ test("a read that recovery cancels is tried again (B135)", async () => {
   await cluster.sql(cluster.primary, "INSERT INTO t SELECT generate_series(1, 100)");
   await cluster.caughtUp();
   const running = tested.lb.query("SELECT count(*)::int AS n, pg_sleep(2) FROM t");
-  await until(() =>
+  await until("the statement runs on the replica", () =>
     cluster
       .sql(replica, "SELECT 1 FROM pg_stat_activity WHERE application_name = 'gitaly' AND state = 'active'")
       .then((rows) => rows.length > 0),
@@ -181,7 +179,7 @@ test("closing waits for what runs, begins nothing new, and can be hurried", asyn
 
   await using other = await balancer();
   const hanging = other.lb.query("SELECT pg_sleep(60)").catch((error: unknown) => error);
-  await until(() =>
+  await until("the statement runs there", () =>
     cluster
       .sql(replica, "SELECT 1 FROM pg_stat_activity WHERE application_name = 'gitaly' AND state = 'active'")
       .then((rows) => rows.length > 0),

@@ -7,6 +7,7 @@ import { failureOf } from "../support/failure-of.ts";
 import { allUsable, patientDatabase, patientSticking } from "../support/patient-database.ts";
 import { type PostgresCluster, type PostgresServer, startPostgresCluster } from "../support/postgres-cluster.ts";
 import { SimClock } from "../support/sim-clock.ts";
+import { until } from "../support/until.ts";
 
 let cluster: PostgresCluster;
 let replicas: readonly [PostgresServer, PostgresServer];
@@ -55,9 +56,6 @@ const insert = async (id = 1) => void (await lb.query("INSERT INTO t VALUES ($1)
 const keyOf = async (user: number): Promise<Position | undefined> => (await store.read([`main/user/${user}`], neverAborted))[0];
 const times = <T>(count: number, work: () => Promise<T>) => Promise.all(Array.from({ length: count }, work));
 const ports = async (user: number) => new Set(await times(10, () => as(user, port)));
-const until = async (condition: () => Promise<boolean>) => {
-  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 10));
-};
 
 describe("reads of a key that has written", () => {
   // Cases 13, 14, B115
@@ -70,11 +68,11 @@ describe("reads of a key that has written", () => {
       expect(await ports(1)).toEqual(new Set([cluster.primary.port]));
       expect((await ports(2)).has(cluster.primary.port)).toBe(false);
       await cluster.sql(replicas[0], "SELECT pg_wal_replay_resume()");
-      await until(async () => (await cluster.sql(replicas[0], "SELECT FROM t")).length === 1);
+      await until("the replica has the row", async () => (await cluster.sql(replicas[0], "SELECT FROM t")).length === 1);
       expect(await ports(1)).toEqual(new Set([replicas[0].port]));
       expect(await keyOf(1)).toBeDefined();
     });
-    await until(async () => {
+    await until("the key is released", async () => {
       await as(1, port);
       return (await keyOf(1)) === undefined;
     });
@@ -265,9 +263,9 @@ test("a transaction that only reads follows the writes of its keys", async () =>
 test("a session whose replica dies reads nothing older than it has seen", async () => {
   await paused([replicas[1]], async () => {
     await insert();
-    await until(async () => (await cluster.sql(replicas[0], "SELECT FROM t")).length === 1);
+    await until("the replica has the row", async () => (await cluster.sql(replicas[0], "SELECT FROM t")).length === 1);
     // One that has read from the replica that is up to date.
-    await until(() =>
+    await until("the replica has reached it", () =>
       lb.session(async () => {
         if ((await port()) !== replicas[0].port) return false;
         expect((await lb.query("SELECT id FROM t")).rows).toHaveLength(1);

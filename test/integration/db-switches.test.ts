@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from "vitest";
 import { createLoadBalancer, type LoadBalancer, Switches } from "../../src/db/index.ts";
 import { type PostgresCluster, type PostgresServer, startPostgresCluster } from "../support/postgres-cluster.ts";
+import { until } from "../support/until.ts";
 
 let cluster: PostgresCluster;
 let replica: PostgresServer;
@@ -14,9 +15,6 @@ beforeAll(async () => {
 });
 
 const standby = async (lb: LoadBalancer) => (await lb.query<{ r: boolean }>("SELECT pg_is_in_recovery() AS r")).rows[0]?.r;
-const until = async (condition: () => Promise<boolean>) => {
-  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20));
-};
 
 test("reads leave the replicas and return while the load balancer runs, by what the process does", async () => {
   const options = { primary: cluster.primary.url, replicas: [replica.url] };
@@ -43,12 +41,12 @@ test("the limit of lag by time is lifted and comes back at the next check", asyn
   await cluster.sql(replica, "SELECT pg_wal_replay_pause()");
   try {
     await cluster.sql(cluster.primary, "INSERT INTO t SELECT generate_series(1, 100)");
-    await until(async () => !(await standby(lb)));
+    await until("the replica is too late", async () => !(await standby(lb)));
     expect(lb.status[1]).toMatchObject({ usable: false, reason: "lag" });
     switches.set("ignoreReplicationLagTime", true);
-    await until(async () => (await standby(lb)) === true);
+    await until("the replica is back", async () => (await standby(lb)) === true);
     switches.set("ignoreReplicationLagTime", false);
-    await until(async () => !(await standby(lb)));
+    await until("the replica is too late again", async () => !(await standby(lb)));
   } finally {
     await cluster.sql(replica, "SELECT pg_wal_replay_resume()");
   }
