@@ -7,6 +7,7 @@ import { failureOf } from "../support/failure-of.ts";
 import { allUsable, patientDatabase } from "../support/patient-database.ts";
 import { type PostgresCluster, type PostgresServer, startPostgresCluster } from "../support/postgres-cluster.ts";
 import { startTcpFront } from "../support/tcp-front.ts";
+import { until } from "../support/until.ts";
 
 let cluster: PostgresCluster;
 let replica: PostgresServer;
@@ -36,9 +37,6 @@ beforeEach(async () => {
   return async () => await lb.close();
 });
 
-const until = async (condition: () => Promise<boolean>) => {
-  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 10));
-};
 const active = async (server: PostgresServer, pattern: string) =>
   await cluster.sql(
     server,
@@ -53,11 +51,11 @@ describe("a statement that nobody waits for any more", () => {
     const controller = new AbortController();
     const work = () => lb.query("SELECT pg_sleep(61)", [], { signal: controller.signal });
     const running = failureOf(role === "primary" ? lb.usePrimary(work) : work());
-    await until(async () => (await active(server, "%sleep(61)%")).length === 1);
+    await until("the statement runs", async () => (await active(server, "%sleep(61)%")).length === 1);
     const [before] = await active(server, "%sleep(61)%");
     controller.abort(new CodedError("cancelled", "enough"));
     expect((await running).code).toBe("cancelled");
-    await until(async () => (await active(server, "%sleep(61)%")).length === 0);
+    await until("the statement has ended", async () => (await active(server, "%sleep(61)%")).length === 0);
     expect(await pidOnPrimary(lb)).not.toBe(before?.["pid"]);
   });
 
@@ -65,11 +63,11 @@ describe("a statement that nobody waits for any more", () => {
     await using other = await createLoadBalancer(options());
     const controller = new AbortController();
     const running = failureOf(other.query("SELECT pg_sleep(62)", [], { signal: controller.signal }));
-    await until(async () => (await active(replica, "%sleep(62)%")).length === 1);
+    await until("the statement runs", async () => (await active(replica, "%sleep(62)%")).length === 1);
     controller.abort(new CodedError("cancelled", "enough"));
     await running;
     await other.close();
-    await until(async () => (await active(replica, "%sleep(62)%")).length === 0);
+    await until("the statement has ended", async () => (await active(replica, "%sleep(62)%")).length === 0);
   });
 });
 
@@ -100,18 +98,22 @@ describe("a text that leaves a transaction open", () => {
       expect(rows).toEqual([]);
       // A connection that is closed takes the server a moment to notice.
       const open = "SELECT pid FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'";
-      await until(async () => (await cluster.sql(cluster.primary, open)).length === 0);
+      await until("no transaction is left open", async () => (await cluster.sql(cluster.primary, open)).length === 0);
       await direct.close();
     },
   );
 
-  test("does not reach the next user either where the server says late that the transaction has failed", async () => {
+  test.each([
+    ["late", 5000],
+    ["too late", 400],
+  ])("does not reach the next user either where the server says %s that the transaction has failed", async (_when, connectTimeoutMs) => {
     const failed = Buffer.of(0x5a, 0, 0, 0, 5, 0x45);
     const late = (chunk: Buffer) => (chunk.subarray(-failed.length).equals(failed) ? failed.length : 0);
     await using front = await startTcpFront(Number(new URL(cluster.primary.url).port), { late });
     const url = new URL(cluster.primary.url);
     url.host = `127.0.0.1:${front.port}`;
-    const slow = new Host("primary", { url: url.href, name: "slow" }, defaultHostOptions, { clock: systemClock, logger: silentLogger });
+    const options = { ...defaultHostOptions, connectTimeoutMs };
+    const slow = new Host("primary", { url: url.href, name: "slow" }, options, { clock: systemClock, logger: silentLogger });
     await expect(slow.query("BEGIN; SELECT 1/0", undefined, { discard: false }, neverAborted)).rejects.toThrow("division by zero");
     expect((await slow.query("SELECT id FROM t", undefined, { discard: false }, neverAborted)).rows).toEqual([]);
     await slow.close();
@@ -125,7 +127,10 @@ test("a replica that ends a connection to keep up with its primary fails that tr
     lb.transaction({ readOnly: true }, async (tx) => {
       const { rows } = await tx.query<{ pid: number }>("SELECT pg_backend_pid() AS pid, count(*) FROM t");
       await cluster.sql(cluster.primary, "TRUNCATE t");
-      await until(async () => (await cluster.sql(replica, `SELECT FROM pg_stat_activity WHERE pid = ${rows[0]?.pid}`)).length === 0);
+      await until(
+        "the backend is gone",
+        async () => (await cluster.sql(replica, `SELECT FROM pg_stat_activity WHERE pid = ${rows[0]?.pid}`)).length === 0,
+      );
       await tx.query("SELECT 1");
     }),
   );

@@ -11,7 +11,7 @@ export interface TcpFront extends AsyncDisposable {
   pass(): void;
 }
 
-const lateMs = 100;
+const lateMs = 1000;
 
 /** Starts a front on loopback before `port`. `rewrite` changes what the server says; of that, `late` last bytes come later. */
 export async function startTcpFront(

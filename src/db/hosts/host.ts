@@ -1,5 +1,6 @@
+import { once } from "node:events";
 import pg from "pg";
-import { abortable, type Clock, CodedError } from "../../base/index.ts";
+import { abortable, type Clock, CodedError, startDeadline } from "../../base/index.ts";
 import type { Logger } from "../../observability/index.ts";
 import type { Position } from "../position/position.ts";
 import { requestCancel } from "./cancel-request.ts";
@@ -274,7 +275,7 @@ export class Host {
             broken = true;
             this.#doubt();
           }
-          if (!broken) await abortable(isReady(client), signal).catch(onError);
+          if (!broken && !(await this.#isReady(client, signal))) broken = true;
           throw error;
         }
       },
@@ -292,6 +293,16 @@ export class Host {
         client.release(broken || client.getTransactionStatus() !== "I");
       },
     };
+  }
+
+  /** Whether the server ends its answer soon: an error comes before it says in which state the connection is. */
+  async #isReady(client: pg.PoolClient & { readonly readyForQuery?: boolean }, signal: AbortSignal): Promise<boolean> {
+    if (client.readyForQuery !== false) return true;
+    using deadline = startDeadline(this.#deps.clock, this.#options.connectTimeoutMs, signal);
+    return await once(client, "drain", { signal: deadline.signal }).then(
+      () => true,
+      () => false,
+    );
   }
 
   #cancel(client: pg.PoolClient): void {
@@ -312,18 +323,4 @@ function notConnectedReason(error: unknown, exhausted: boolean): ErrorClass {
   if (exhausted) return "overload";
   // Refused by ourselves, as the wrong server: nothing was sent.
   return CodedError.is(error) ? "connect_failed" : errorClass(error);
-}
-
-/** Resolves when the server has ended its answer: an error comes before it says in which state the connection is. */
-async function isReady(client: pg.PoolClient & { readonly readyForQuery?: boolean }): Promise<void> {
-  if (client.readyForQuery !== false) return;
-  await new Promise<void>((resolve) => {
-    const done = () => {
-      client.off("drain", done);
-      client.off("end", done);
-      resolve();
-    };
-    client.on("drain", done);
-    client.on("end", done);
-  });
 }
