@@ -298,16 +298,8 @@ export class LoadBalancer implements AsyncDisposable {
       analyse: (text) => this.#classifier.analyse(text),
       start: (first, text, begin, signal) => this.#router.transaction(frame, options, first, text, begin, signal),
     });
-    try {
-      const value = await this.#frames.run({ ...frame, transaction }, () => fn(handle(transaction, signal)));
-      await transaction.commit(signal).finally(() => (transaction.mayHaveWritten ? this.#router.wrote(frame) : undefined));
-      return value;
-    } catch (error) {
-      await transaction.rollback();
-      throw error;
-    } finally {
-      transaction.release();
-    }
+    const work = () => this.#frames.run({ ...frame, transaction }, () => fn(handle(transaction, signal)));
+    return await transaction.perform(work, () => this.#router.wrote(frame), signal);
   }
 
   #within<T>(change: Partial<Frame>, fn: () => Promise<T>): Promise<T> {

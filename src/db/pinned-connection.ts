@@ -49,14 +49,8 @@ export class PinnedConnection implements OpenTransaction {
     });
     this.#transaction = transaction;
     try {
-      const value = await fn();
-      await transaction.commit(signal).finally(() => (transaction.mayHaveWritten ? onWrite() : undefined));
-      return value;
-    } catch (error) {
-      await transaction.rollback();
-      throw error;
+      return await transaction.perform(fn, onWrite, signal);
     } finally {
-      transaction.release();
       this.#transaction = undefined;
     }
   }

@@ -50,9 +50,23 @@ export class Transaction implements OpenTransaction {
     return this.#open;
   }
 
-  /** Whether it has begun on a server, as a transaction that may write. */
-  get mayHaveWritten(): boolean {
-    return this.#lease !== undefined && !this.#readOnly;
+  /**
+   * Runs `fn` as this transaction: commits what it did, undoes it where it throws, and gives the connection back. `onWritten` is told
+   * at the end of one that may have written. Errors: those of `fn`; `outcome_unknown`; `failed_precondition` where a failed statement
+   * had already doomed it.
+   */
+  async perform<T>(fn: () => Promise<T>, onWritten: () => Promise<void>, signal: AbortSignal): Promise<T> {
+    try {
+      const value = await fn();
+      await this.#commit(signal).finally(() => (this.#lease && !this.#readOnly ? onWritten() : undefined));
+      return value;
+    } catch (error) {
+      await this.#rollback();
+      throw error;
+    } finally {
+      this.#lease?.[Symbol.dispose]();
+      this.#lease = undefined;
+    }
   }
 
   /** Runs a statement in the transaction, after those that came before. */
@@ -87,8 +101,7 @@ export class Transaction implements OpenTransaction {
     }
   }
 
-  /** Ends it well. Errors: `outcome_unknown`; `failed_precondition` where a failed statement had already doomed it. */
-  async commit(signal: AbortSignal): Promise<void> {
+  async #commit(signal: AbortSignal): Promise<void> {
     this.#open = false;
     await this.#turn.run(async () => {
       const lease = this.#lease;
@@ -110,18 +123,12 @@ export class Transaction implements OpenTransaction {
   }
 
   /** Undoes everything; never fails, and never waits for a statement that was given up: the connection is closed instead. */
-  async rollback(): Promise<void> {
+  async #rollback(): Promise<void> {
     this.#open = false;
     await this.#turn.run(async () => {
       if (this.#givenUp) this.#lease?.discard();
       else await this.#lease?.query("ROLLBACK", undefined, neverAborted).catch(() => this.#lease?.discard());
     }, neverAborted);
-  }
-
-  /** Gives the connection back. */
-  release(): void {
-    this.#lease?.[Symbol.dispose]();
-    this.#lease = undefined;
   }
 
   async #run<R>(text: string, values: Values, signal: AbortSignal): Promise<QueryResult<R>> {
