@@ -117,7 +117,7 @@ export class LoadBalancer implements AsyncDisposable {
   async query<R = Record<string, unknown>>(text: string, values?: readonly unknown[], options: QueryOptions = {}): Promise<QueryResult<R>> {
     const frame = this.#frames.current;
     const transaction = openTransaction(frame);
-    using linked = below(options.signal, this.#destroyed.signal);
+    using linked = below(options.signal, (transaction ?? this.#destroyed).signal);
     const startedMs = this.#clock.monotonic();
     const [target, result] = transaction
       ? (["transaction", await transaction.query<R>(text, values, linked.signal)] as const)
@@ -131,11 +131,11 @@ export class LoadBalancer implements AsyncDisposable {
   transaction<T>(options: TransactionOptions, fn: (tx: TransactionHandle) => Promise<T>): Promise<T>;
   async transaction<T>(...args: OptionsAndWork<TransactionOptions, (tx: TransactionHandle) => Promise<T>>): Promise<T> {
     const [given, fn] = optionsAndWork(args);
-    using linked = below(given.signal, this.#destroyed.signal);
-    const { signal } = linked;
     const frame = this.#frames.current;
-    const options = { ...given, readOnly: given.readOnly === true || frame.onWrite === "throw" };
     const outer = openTransaction(frame);
+    using linked = below(given.signal, (outer ?? this.#destroyed).signal);
+    const { signal } = linked;
+    const options = { ...given, readOnly: given.readOnly === true || frame.onWrite === "throw" };
     if (outer) return await outer.nested(() => fn(handle(outer, signal)), options, signal);
     return await this.#track(async () => {
       for (let tries = 1; ; tries++) {
@@ -152,17 +152,18 @@ export class LoadBalancer implements AsyncDisposable {
 
   /**
    * Runs `fn` with a connection to the primary of its own, or that of the transaction around it: for settings, temporary tables,
-   * cursors and locks that outlive a statement. The load balancer's statements in it use that connection, too; at the end it is closed.
+   * cursors and locks that outlive a statement. The load balancer's statements in it use that connection, too; at the end it is
+   * given back, or closed where something was left on it.
    */
   async connection<T>(fn: (connection: TransactionHandle) => Promise<T>): Promise<T> {
     const frame = this.#frames.current;
-    const { signal } = this.#destroyed;
     const outer = openTransaction(frame);
+    const { signal } = outer ?? this.#destroyed;
     if (outer) return await fn(handle(outer, signal));
     return await this.#track(async () => {
       const { host, lease } = await this.#router.connection(signal);
       const onWrite = () => this.#router.wrote(frame);
-      const pinned = new PinnedConnection({ host, lease, onWrite, analyse: (text) => this.#classifier.analyse(text) });
+      const pinned = new PinnedConnection({ host, lease, onWrite, signal, analyse: (text) => this.#classifier.analyse(text) });
       try {
         return await this.#frames.run({ ...frame, transaction: pinned }, () => fn(handle(pinned, signal)));
       } finally {
@@ -295,11 +296,12 @@ export class LoadBalancer implements AsyncDisposable {
 
   async #transact<T>(frame: Frame, options: ReadOnlyKnown, fn: (tx: TransactionHandle) => Promise<T>, signal: AbortSignal): Promise<T> {
     const transaction = new Transaction({
+      signal,
       analyse: (text) => this.#classifier.analyse(text),
       start: (first, text, begin, signal) => this.#router.transaction(frame, options, first, text, begin, signal),
     });
     const work = () => this.#frames.run({ ...frame, transaction }, () => fn(handle(transaction, signal)));
-    return await transaction.perform(work, () => this.#router.wrote(frame), signal);
+    return await transaction.perform(work, () => this.#router.wrote(frame));
   }
 
   #within<T>(change: Partial<Frame>, fn: () => Promise<T>): Promise<T> {

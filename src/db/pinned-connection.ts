@@ -12,6 +12,7 @@ export interface PinnedConnectionDeps {
   readonly analyse: (text: string) => Analysis;
   /** Told before and after everything that may write. */
   readonly onWrite: () => Promise<void>;
+  readonly signal: AbortSignal;
 }
 
 /** One connection to the primary that a piece of work has for itself: settings, cursors, temporary tables and locks stay with it. */
@@ -27,6 +28,10 @@ export class PinnedConnection implements OpenTransaction {
 
   get open(): boolean {
     return this.#open;
+  }
+
+  get signal(): AbortSignal {
+    return (this.#transaction ?? this.#deps).signal;
   }
 
   /** Runs a statement on the connection, after those that came before; in its transaction while one is open. */
@@ -45,11 +50,12 @@ export class PinnedConnection implements OpenTransaction {
     const borrowed = { name: host.name, role: host.role, acquire: async () => lent(lease) };
     const transaction = new Transaction({
       analyse,
+      signal,
       start: (_first, _text, begin) => begin(borrowed, { readOnly: options.readOnly, isolationLevel: options.isolationLevel }),
     });
     this.#transaction = transaction;
     try {
-      return await transaction.perform(fn, onWrite, signal);
+      return await transaction.perform(fn, onWrite);
     } finally {
       this.#transaction = undefined;
     }

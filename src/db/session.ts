@@ -9,6 +9,8 @@ export type IsolationLevel = "read committed" | "repeatable read" | "serializabl
 export interface OpenTransaction {
   /** False from the moment its function has returned. */
   readonly open: boolean;
+  /** Gives all of it up. */
+  readonly signal: AbortSignal;
   query<R>(text: string, values: Values, signal: AbortSignal): Promise<QueryResult<R>>;
   /** Runs `fn` under a savepoint; with `readOnly`, writes in it are refused. */
   nested<T>(

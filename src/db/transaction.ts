@@ -26,6 +26,8 @@ export type TransactionHost = Pick<Host, "acquire" | "name" | "role">;
 export interface TransactionDeps {
   readonly analyse: (text: string) => Analysis;
   readonly start: Starter;
+  /** Gives all of it up: nothing is committed from then on. */
+  readonly signal: AbortSignal;
 }
 
 /** One transaction. The connection is taken, and BEGIN sent, with the first statement; without one, no server is asked. */
@@ -50,15 +52,19 @@ export class Transaction implements OpenTransaction {
     return this.#open;
   }
 
+  get signal(): AbortSignal {
+    return this.#deps.signal;
+  }
+
   /**
    * Runs `fn` as this transaction: commits what it did, undoes it where it throws, and gives the connection back. `onWritten` is told
    * at the end of one that may have written. Errors: those of `fn`; `outcome_unknown`; `failed_precondition` where a failed statement
    * had already doomed it.
    */
-  async perform<T>(fn: () => Promise<T>, onWritten: () => Promise<void>, signal: AbortSignal): Promise<T> {
+  async perform<T>(fn: () => Promise<T>, onWritten: () => Promise<void>): Promise<T> {
     try {
       const value = await fn();
-      await this.#commit(signal).finally(() => (this.#lease && !this.#readOnly ? onWritten() : undefined));
+      await this.#commit().finally(() => (this.#lease && !this.#readOnly ? onWritten() : undefined));
       return value;
     } catch (error) {
       await this.#rollback();
@@ -81,31 +87,35 @@ export class Transaction implements OpenTransaction {
     this.#readOnlyDepth += depth;
     const savepoint = { name: `dblb_${++this.#savepointCount}`, set: false };
     this.#savepoints.push(savepoint);
-    const end = async (commands: readonly string[]) => {
+    const end = async (commands: readonly string[], signal: AbortSignal) => {
       const lease = this.#lease;
-      this.#savepoints.splice(this.#savepoints.indexOf(savepoint), 1);
       if (!lease || !savepoint.set) return;
       await this.#turn.run(async () => {
+        if (this.#givenUp) throw givenUp();
         for (const command of commands) await this.#send(lease, command, undefined, signal);
       }, signal);
     };
     try {
       const value = await fn().finally(() => {
         this.#readOnlyDepth -= depth;
+        this.#savepoints.splice(this.#savepoints.indexOf(savepoint), 1);
       });
-      await end([`RELEASE SAVEPOINT ${savepoint.name}`]);
+      await end([`RELEASE SAVEPOINT ${savepoint.name}`], signal);
       return value;
     } catch (error) {
-      await end([`ROLLBACK TO SAVEPOINT ${savepoint.name}`, `RELEASE SAVEPOINT ${savepoint.name}`]).catch(() => {});
+      // What is around it may go on and commit, also where this part was aborted.
+      await end([`ROLLBACK TO SAVEPOINT ${savepoint.name}`, `RELEASE SAVEPOINT ${savepoint.name}`], this.signal).catch(() => {});
       throw error;
     }
   }
 
-  async #commit(signal: AbortSignal): Promise<void> {
+  async #commit(): Promise<void> {
+    const { signal } = this.#deps;
     this.#open = false;
     await this.#turn.run(async () => {
       const lease = this.#lease;
       if (!lease) return;
+      signal.throwIfAborted();
       if (this.#givenUp) throw givenUp();
       let command: string;
       try {

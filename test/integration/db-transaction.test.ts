@@ -191,6 +191,43 @@ test("an abort ends a transaction at once, whatever the server is busy with, and
   expect(await stored()).toEqual([]);
 });
 
+test("an abort reaches the load balancer's own statements in a transaction", async () => {
+  const stop = new AbortController();
+  const startedMs = performance.now();
+  const running = lb.transaction({ signal: stop.signal }, async () => {
+    await lb.query("INSERT INTO t VALUES (1)");
+    setTimeout(() => stop.abort(new Error("enough")), 100);
+    await lb.query("SELECT pg_sleep(5)");
+  });
+  await expect(running).rejects.toThrow("enough");
+  expect(performance.now() - startedMs).toBeLessThan(4000);
+  expect(await stored()).toEqual([]);
+});
+
+test("a transaction that is aborted after its last statement is not committed", async () => {
+  const stop = new AbortController();
+  const running = lb.transaction({ signal: stop.signal }, async (tx) => {
+    await tx.query("INSERT INTO t VALUES (1)");
+    stop.abort(new Error("enough"));
+  });
+  await expect(running).rejects.toThrow("enough");
+  expect(await stored()).toEqual([]);
+});
+
+test("a savepoint that is aborted after its last statement is undone, and what is around it goes on", async () => {
+  await lb.transaction(async (tx) => {
+    await tx.query("INSERT INTO t VALUES (1)");
+    const stop = new AbortController();
+    const inner = lb.transaction({ signal: stop.signal }, async (nested) => {
+      await nested.query("INSERT INTO t VALUES (2)");
+      stop.abort(new Error("enough"));
+    });
+    await expect(inner).rejects.toThrow("enough");
+    await tx.query("INSERT INTO t VALUES (3)");
+  });
+  expect(await stored()).toEqual([1, 3]);
+});
+
 test("a transaction whose statement was given up runs no other one and is never committed", async () => {
   const failure = await failureOf(
     lb.transaction(async (tx) => {
