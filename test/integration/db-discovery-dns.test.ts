@@ -144,3 +144,8 @@ test("a nameserver that refuses connections fails at once", async () => {
   await expect(source(server).lookup(neverAborted)).rejects.toThrow();
   await expect(source(server, { useTcp: true }).lookup(neverAborted)).rejects.toThrow();
 });
+
+test("a nameserver that no route leads to is a failed lookup", async () => {
+  await using server = await startDnsServer();
+  await expect(source(server, { nameserver: "255.255.255.255" }).lookup(neverAborted)).rejects.toMatchObject({ syscall: "connect" });
+});

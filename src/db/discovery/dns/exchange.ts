@@ -26,7 +26,9 @@ export const exchangeOverUdp: DnsExchange = (query, { host, port }, signal) =>
     socket.on("message", (message) => {
       if (answers(message, query)) finish(() => resolve(message));
     });
-    socket.connect(port, host, () => socket.send(query));
+    // Given as a callback, it would be called where there is no route, too.
+    socket.once("connect", () => socket.send(query));
+    socket.connect(port, host);
   });
 
 /** The same over a connection, where answers may be as large as the protocol allows: 64 KiB. */
