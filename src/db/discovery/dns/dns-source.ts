@@ -61,7 +61,7 @@ export class DnsSource implements DiscoverySource {
   }
 
   async lookup(signal: AbortSignal): Promise<DiscoveryAnswer> {
-    const at = { host: await this.#nameserver.address(), port: this.#options.port };
+    const at = { host: await this.#nameserver.address(signal), port: this.#options.port };
     try {
       const { record, recordType } = this.#options;
       const answer = await this.#client.query(record, recordType, at, signal);

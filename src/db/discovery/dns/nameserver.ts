@@ -10,7 +10,7 @@ export interface NameserverDeps {
   /** The text of the hosts file. */
   readonly readHosts?: () => Promise<string>;
   /** Addresses of a name as the system's own resolver knows them; `ttlMs` where it says how long they hold. */
-  readonly resolveName?: (name: string) => Promise<{ address: string; ttlMs?: number }>;
+  readonly resolveName?: (name: string, signal: AbortSignal) => Promise<{ address: string; ttlMs?: number }>;
 }
 
 const defaultTtlMs = 30_000;
@@ -26,8 +26,8 @@ export class Nameserver {
     this.#deps = deps;
   }
 
-  /** Errors: `not_found`, unless an address is known from before, which is better than none. */
-  async address(): Promise<string> {
+  /** Errors: the signal's reason; `not_found`, unless an address is known from before, which is better than none. */
+  async address(signal: AbortSignal): Promise<string> {
     if (isIP(this.#name)) return this.#name;
     const now = this.#deps.clock.monotonic();
     if (this.#known && now < this.#known.untilMs) return this.#known.address;
@@ -37,9 +37,10 @@ export class Nameserver {
     if (listed) return listed;
     if (sameName(this.#name, "localhost")) return "127.0.0.1";
     try {
-      const { address, ttlMs = defaultTtlMs } = await resolveName(this.#name);
+      const { address, ttlMs = defaultTtlMs } = await resolveName(this.#name, signal);
       this.#known = { address, untilMs: now + ttlMs };
     } catch (error) {
+      signal.throwIfAborted();
       if (!this.#known) throw new CodedError("not_found", "the nameserver has no address", { nameserver: this.#name }, { cause: error });
     }
     return (this.#known as { address: string }).address;
@@ -60,8 +61,18 @@ export function addressInHosts(file: string, name: string): string | undefined {
   return undefined;
 }
 
-async function resolveWithSystem(name: string): Promise<{ address: string; ttlMs?: number }> {
-  const [first] = await dns.resolve4(name, { ttl: true }).catch(() => dns.resolve6(name, { ttl: true }));
-  if (!first) throw new CodedError("not_found", "there is no such name in DNS", { name });
-  return { address: first.address, ttlMs: first.ttl * 1000 };
+async function resolveWithSystem(name: string, signal: AbortSignal): Promise<{ address: string; ttlMs?: number }> {
+  const resolver = new dns.Resolver();
+  const onAbort = () => resolver.cancel();
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    const [first] = await resolver.resolve4(name, { ttl: true }).catch(() => {
+      signal.throwIfAborted();
+      return resolver.resolve6(name, { ttl: true });
+    });
+    if (!first) throw new CodedError("not_found", "there is no such name in DNS", { name });
+    return { address: first.address, ttlMs: first.ttl * 1000 };
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
 }

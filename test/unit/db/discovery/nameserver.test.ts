@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { neverAborted } from "../../../../src/base/index.ts";
 import { addressInHosts, Nameserver, type NameserverDeps } from "../../../../src/db/discovery/dns/nameserver.ts";
 import { failureOf } from "../../../support/failure-of.ts";
 import { SimClock } from "../../../support/sim-clock.ts";
@@ -23,9 +24,9 @@ function nameserver(name: string, deps: Partial<NameserverDeps> = {}) {
 
 test("an address is used as it is; a name comes from the hosts file first", async () => {
   const literal = nameserver("fd00::53");
-  expect(await literal.tested.address()).toBe("fd00::53");
+  expect(await literal.tested.address(neverAborted)).toBe("fd00::53");
   const listed = nameserver("dns2.");
-  expect(await listed.tested.address()).toBe("10.0.0.7");
+  expect(await listed.tested.address(neverAborted)).toBe("10.0.0.7");
   expect([...literal.asked, ...listed.asked]).toEqual([]);
 });
 
@@ -38,33 +39,41 @@ test("the hosts file is read as the system reads it", () => {
 
 test("localhost needs no hosts file", async () => {
   const { tested } = nameserver("localhost", { readHosts: () => Promise.reject(new Error("no such file")) });
-  expect(await tested.address()).toBe("127.0.0.1");
+  expect(await tested.address(neverAborted)).toBe("127.0.0.1");
 });
 
 test("other names are asked for again when their TTL is over, 30 s where there is none, or when the address failed", async () => {
   const { tested, clock, asked, set } = nameserver("consul.example");
-  expect(await tested.address()).toBe("10.1.1.1");
+  expect(await tested.address(neverAborted)).toBe("10.1.1.1");
   await clock.advance(4999);
-  await tested.address();
+  await tested.address(neverAborted);
   expect(asked).toHaveLength(1);
   set({ address: "10.1.1.2" });
   await clock.advance(1);
-  expect(await tested.address()).toBe("10.1.1.2");
+  expect(await tested.address(neverAborted)).toBe("10.1.1.2");
   await clock.advance(29_999);
-  await tested.address();
+  await tested.address(neverAborted);
   expect(asked).toHaveLength(2);
   tested.expire();
-  await tested.address();
+  await tested.address(neverAborted);
   expect(asked).toHaveLength(3);
 });
 
 test("an address that cannot be asked for again stays; without any there is none", async () => {
   const { tested, clock, set } = nameserver("consul.example");
-  await tested.address();
+  await tested.address(neverAborted);
   set(undefined);
   await clock.advance(60_000);
-  expect(await tested.address()).toBe("10.1.1.1");
+  expect(await tested.address(neverAborted)).toBe("10.1.1.1");
   const none = nameserver("consul.example");
   none.set(undefined);
-  expect((await failureOf(none.tested.address())).code).toBe("not_found");
+  expect((await failureOf(none.tested.address(neverAborted))).code).toBe("not_found");
+});
+
+test("a lookup that is given up ends with the signal's reason, whatever is known", async () => {
+  const { tested, clock, set } = nameserver("consul.example");
+  await tested.address(neverAborted);
+  set(undefined);
+  await clock.advance(60_000);
+  await expect(tested.address(AbortSignal.abort(new Error("given up")))).rejects.toThrow("given up");
 });
