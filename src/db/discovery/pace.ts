@@ -26,6 +26,10 @@ export function waitAfterAnswerMs(ttlMs: number, { intervalMs }: PaceOptions, ra
 }
 
 /** The wait after the `failures`th failure in a row. */
-export function waitAfterFailureMs(failures: number, { retryMs, maxRetryMs }: PaceOptions, random: Random): number {
+export function waitAfterFailureMs(
+  failures: number,
+  { retryMs, maxRetryMs }: Pick<PaceOptions, "retryMs" | "maxRetryMs">,
+  random: Random,
+): number {
   return random.float() * Math.min(maxRetryMs, retryMs * 2 ** Math.min(failures - 1, 30));
 }

@@ -1,4 +1,4 @@
-import { type Clock, CodedError, linkSignals, sharedAbortController, startDeadline } from "../../base/index.ts";
+import { abortable, type Clock, CodedError, linkSignals, sharedAbortController, startDeadline } from "../../base/index.ts";
 import { type HttpAnswer, type HttpGet, httpGet } from "./http-get.ts";
 import type { DiscoveredServer, DiscoveryAnswer, DiscoverySource } from "./source.ts";
 
@@ -65,11 +65,7 @@ export class PatroniSource implements DiscoverySource {
       attempt.catch((error) => failures.push(error));
       attempts.push(attempt);
       using patience = startDeadline(this.#deps.clock, hedgeMs, signal);
-      const outcome = await Promise.race([
-        attempt.catch(() => undefined),
-        answered(attempts),
-        new Promise<undefined>((resolve) => patience.signal.addEventListener("abort", () => resolve(undefined), { once: true })),
-      ]);
+      const outcome = await abortable(Promise.race([attempt, Promise.any(attempts)]), patience.signal).catch(() => undefined);
       if (outcome) return outcome;
       if (signal.aborted) break;
     }
@@ -80,13 +76,6 @@ export class PatroniSource implements DiscoverySource {
     const { get = httpGet } = this.#deps;
     return serversOfCluster(await get(url, signal));
   }
-}
-
-/** The first of them that succeeds; never settles where none does. */
-function answered<T>(attempts: readonly Promise<T>[]): Promise<T> {
-  return new Promise((resolve) => {
-    for (const attempt of attempts) attempt.then(resolve, () => {});
-  });
 }
 
 function clusterUrl(endpoint: string): URL {

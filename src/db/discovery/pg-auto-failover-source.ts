@@ -3,6 +3,7 @@ import pg from "pg";
 import { abortable, type Clock, CodedError, type Random, startDeadline } from "../../base/index.ts";
 import type { Logger } from "../../observability/index.ts";
 import { isSettledChange, type MonitorNode, serversOfNodes } from "./monitor-nodes.ts";
+import { waitAfterFailureMs } from "./pace.ts";
 import type { DiscoveryAnswer, DiscoverySource } from "./source.ts";
 
 /** A formation that pg_auto_failover looks after. */
@@ -27,7 +28,7 @@ export interface PgAutoFailoverSourceDeps {
 const connectTimeoutMs = 2000;
 const endTimeoutMs = 500;
 const minReconnectMs = 1000;
-const maxReconnectMs = 10_000;
+const reconnectPace = { retryMs: minReconnectMs, maxRetryMs: 10_000 };
 const maxNodes = 256;
 
 const nodesQuery = `
@@ -80,8 +81,7 @@ export class PgAutoFailoverSource implements DiscoverySource {
       } catch (error) {
         if (!signal.aborted) logger.debug("the monitor's notifications are not heard", { source: this.name, error });
       }
-      const spreadMs = Math.min(maxReconnectMs, minReconnectMs * 2 ** Math.min(losses++, 10));
-      await clock.sleep(minReconnectMs + random.float() * spreadMs, signal).catch(() => {});
+      await clock.sleep(minReconnectMs + waitAfterFailureMs(++losses, reconnectPace, random), signal).catch(() => {});
     }
   }
 
