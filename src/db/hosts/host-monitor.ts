@@ -1,4 +1,4 @@
-import { type Clock, linkSignals, type Random, sharedAbortController } from "../../base/index.ts";
+import { abortable, type Clock, linkSignals, type Random, sharedAbortController, startDeadline } from "../../base/index.ts";
 import type { Logger } from "../../observability/index.ts";
 import type { Position } from "../position/position.ts";
 import { type ErrorClass, errorClass } from "./error-class.ts";
@@ -185,8 +185,8 @@ export class HostMonitor implements AsyncDisposable {
         else this.#settle([server]);
       }),
     );
-    using over = sharedTimer(clock, Math.min(patienceMs, this.#options.probeTimeoutMs + minGapMs));
-    await Promise.race([all, over.passed]);
+    using patience = startDeadline(clock, Math.min(patienceMs, this.#options.probeTimeoutMs + minGapMs));
+    await abortable(all, patience.signal).catch(() => {});
     open = false;
     this.#settle(inTime);
     // The first use waits for those that connect slowly, too.
@@ -318,12 +318,4 @@ export class HostMonitor implements AsyncDisposable {
 /** Whether a failure says for certain that the server cannot be asked. */
 function isHard(kind: ErrorClass): boolean {
   return kind === "connect_failed" || kind === "lost" || kind === "config";
-}
-
-function sharedTimer(clock: Clock, ms: number): { readonly passed: Promise<void> } & Disposable {
-  let timer: Disposable | undefined;
-  const passed = new Promise<void>((resolve) => {
-    timer = clock.timer(ms, resolve);
-  });
-  return { passed, [Symbol.dispose]: () => timer?.[Symbol.dispose]() };
 }

@@ -1,4 +1,4 @@
-import { CodedError } from "../../base/index.ts";
+import { CodedError, hostPort } from "../../base/index.ts";
 import { type ConnectionTarget, parseConnectionUrl, parseServerAddress, type ServerAddress } from "./connection-url.ts";
 
 /** A server that the configuration or a source of discovery names. */
@@ -65,8 +65,7 @@ export function addFound(
   if (!like) return [];
   const listed = new Map(configured.map((server) => [server.address.name, server]));
   for (const { host, port, role } of found) {
-    const bare = host.includes(":") ? `[${host}]` : host;
-    const address = parseServerAddress(`${bare}:${port}`, "discovery", like);
+    const address = parseServerAddress(hostPort(host, port), "discovery", like);
     const verdict = authoritative ? role : undefined;
     const known = listed.get(address.name);
     if (known) listed.set(address.name, { ...known, verdict });
