@@ -84,6 +84,22 @@ test("a backend that stops answering costs its connection, not the next query", 
   }
 });
 
+test("a server that hangs does not keep a load balancer from closing", async () => {
+  const applicationName = "closed while it hangs";
+  const tested = await createLoadBalancer({ ...options(), replicas: [], applicationName });
+  await pidOnPrimary(tested);
+  const backends = await cluster.sql(cluster.primary, `SELECT pid FROM pg_stat_activity WHERE application_name LIKE '${applicationName}%'`);
+  const signal = (name: NodeJS.Signals) => backends.forEach(({ pid }) => void process.kill(pid as number, name));
+  // The pool's connection, and the one of the checks.
+  expect(backends).toHaveLength(2);
+  signal("SIGSTOP");
+  try {
+    await tested.close();
+  } finally {
+    signal("SIGCONT");
+  }
+});
+
 describe("a text that leaves a transaction open", () => {
   // Case 54
   test.each(["BEGIN; INSERT INTO t VALUES (1)", "BEGIN; SELECT 1/0", "START TRANSACTION"])(

@@ -1,4 +1,8 @@
+import type { Socket } from "node:net";
 import pg from "pg";
+
+/** A server that hangs does not hear the farewell either: its connection is cut after this. */
+const farewellMs = 500;
 
 /** What a connection was told about its server's role without asking. Undefined: the server, or a pooler before it, does not say. */
 export interface AnnouncedRole {
@@ -26,6 +30,15 @@ export class RoleClient extends pg.Client {
 
   get announced(): AnnouncedRole {
     return this.#announced;
+  }
+
+  /** Says farewell and closes. */
+  override end(): Promise<void>;
+  override end(callback: (error: Error) => void): void;
+  override end(callback?: (error: Error) => void): Promise<void> | void {
+    const { stream } = (this as unknown as { connection: { stream: Socket } }).connection;
+    stream.setTimeout(farewellMs, () => stream.destroy());
+    return callback ? super.end(callback) : super.end();
   }
 
   /** The role, asked where it was not announced; the answer may take `timeoutMs`. */
