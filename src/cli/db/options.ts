@@ -18,6 +18,6 @@ export function addDbCommand(parent: Command, submit: Submit): void {
       "--on-change <command>",
       "run by /bin/sh with DBLB_PRIMARY (HOST:PORT), DBLB_PRIMARY_HOST, DBLB_PRIMARY_PORT and DBLB_PREVIOUS_PRIMARY in its environment",
     )
-    .option("--once", "end after the first run; fail if there is no primary within a minute")
+    .option("--once", "end after the first run that succeeds; fail after three that do not, or if there is no primary within a minute")
     .action((options: WatchOptions) => submit((context) => runDbWatch(options, context)));
 }

@@ -36,7 +36,7 @@ export async function runDbWatch({ onChange, once, ...flags }: WatchOptions, con
       io.stderr(outcome === 0 ? `gitaly: ${name} is the primary\n` : `gitaly: for ${name} the command failed: ${outcome}\n`);
       if (once && outcome === 0) return 0;
       if (once && state.failures >= onceTries) return 1;
-    } else if (once && nowMs - startedMs > onceTimeoutMs) {
+    } else if (once && !primary && nowMs - startedMs > onceTimeoutMs) {
       throw new CodedError("database_unavailable", "no primary was found");
     }
     await deps.clock.sleep(lookEveryMs, stop.drain).catch(() => {});

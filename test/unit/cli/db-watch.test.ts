@@ -94,6 +94,12 @@ test("db watch --once ends with its first success, after three failures, or afte
     await scene.pass(10_000);
   });
   expect([bad.code, bad.runs.length]).toEqual([1, 4]);
+  const late = await watch(point, [1, 0], async (scene) => {
+    await scene.pass(59_600);
+    scene.primary = "a:1";
+    await scene.pass(5000);
+  });
+  expect([late.code, late.runs.length]).toEqual([0, 3]);
   const none = await watch(point, [], (scene) => scene.pass(61_000));
   expect([none.code, none.stderr]).toEqual([1, "gitaly: no primary was found\n"]);
 });
