@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { neverAborted, systemClock } from "../../src/base/index.ts";
+import { processInfo } from "../../src/catalog/embedded/process-info.ts";
 import { hookRunner } from "../../src/cli/db/run-hook.ts";
 import { loadConfig } from "../../src/config/index.ts";
 import { watchDatabase } from "../../src/server/index.ts";
@@ -38,4 +39,18 @@ test("a command that is stopped ends with all that it started", async () => {
   const running = hookRunner(systemClock)("/bin/sleep 600 & /bin/sleep 600", {}, stop.signal);
   stop.abort(new Error("stop"));
   expect(await running).toBe("ended by SIGTERM");
+});
+
+test("what a stopped command started ends with it, even if it ignores the wish", async () => {
+  await using dir = await tempDir();
+  const stop = new AbortController();
+  const file = join(dir.path, "pid");
+  const deaf = `(trap '' TERM; echo ready > "${file}"; exec /bin/sleep 600) & echo $! > "${file}.id"; wait`;
+  const running = hookRunner(systemClock)(deaf, {}, stop.signal);
+  await until("the start", async () => (await readFile(file, "utf8").catch(() => "")) === "ready\n");
+  const pid = Number(await readFile(`${file}.id`, "utf8"));
+  expect(await processInfo(pid)).toBeDefined();
+  stop.abort(new Error("stop"));
+  expect(await running).toBe("ended by SIGTERM");
+  await until("its end", async () => (await processInfo(pid)) === undefined);
 });

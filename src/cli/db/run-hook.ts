@@ -33,6 +33,8 @@ export function hookRunner(clock: Clock): RunHook {
       });
     } finally {
       deadline.signal.removeEventListener("abort", onAbort);
+      // What the shell started and left must not meddle with the next run.
+      if (deadline.signal.aborted) kill("SIGKILL");
       grace?.[Symbol.dispose]();
     }
   };
