@@ -29,7 +29,7 @@ export class TokenStickingStore implements StickingStore {
   }
 
   async read(keys: readonly string[]): Promise<readonly (Position | undefined)[]> {
-    return keys.map((key) => this.#current(key));
+    return keys.map((key) => this.#current(key)?.position);
   }
 
   async write(keys: readonly string[], position: Position): Promise<void> {
@@ -38,16 +38,18 @@ export class TokenStickingStore implements StickingStore {
 
   async release(key: string, seen: Position): Promise<void> {
     const stored = this.#current(key);
-    if (stored && formatPosition(stored) === formatPosition(seen)) this.#noted.delete(key);
+    if (stored && formatPosition(stored.position) === formatPosition(seen)) this.#noted.delete(key);
   }
 
+  /** A caller's tokens come in any order: what was noted last says when it is forgotten. */
   #keep(key: string, { position, notedAtMs }: NotedPosition): void {
     const stored = this.#current(key);
-    this.#noted.set(key, { position: stored ? greater(stored, position) : position, notedAtMs });
+    const merged = stored && { position: greater(stored.position, position), notedAtMs: Math.max(stored.notedAtMs, notedAtMs) };
+    this.#noted.set(key, merged ?? { position, notedAtMs });
   }
 
-  #current(key: string): Position | undefined {
+  #current(key: string): NotedPosition | undefined {
     const noted = this.#noted.get(key);
-    return noted && this.#tokens.isFresh(noted) ? noted.position : undefined;
+    return noted && this.#tokens.isFresh(noted) ? noted : undefined;
   }
 }

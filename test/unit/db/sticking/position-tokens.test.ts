@@ -74,3 +74,14 @@ test("of several tokens every position counts, the greater one per key; bad ones
   expect(await store.read(["main", "ci", "geo"])).toEqual([at("0/9"), at("0/1"), undefined]);
   expect(new TokenStickingStore([], { tokens }).token).toBeUndefined();
 });
+
+test("an older token of the same caller does not shorten what a newer one says", async () => {
+  const clock = new SimClock();
+  const tokens = tokensOf(clock);
+  const older = tokens.sign(new Map([["main", tokens.note(at("0/5"))]]));
+  await clock.advance(20_000);
+  const newer = tokens.sign(new Map([["main", tokens.note(at("0/9"))]]));
+  const stores = [new TokenStickingStore([newer, older], { tokens }), new TokenStickingStore([older, newer], { tokens })];
+  await clock.advance(20_000);
+  for (const store of stores) expect(await store.read(["main"])).toEqual([at("0/9")]);
+});
