@@ -48,7 +48,6 @@ export interface HostMonitorDeps {
 const minGapMs = 100;
 // What a load balancer waits for at most before its first use.
 const firstCheckMs = 1000;
-const maxEjectionFactor = 10;
 // Where writes have nowhere to go, a new primary is looked for more often, for this long.
 const searchMs = 60_000;
 
@@ -263,21 +262,12 @@ export class HostMonitor implements AsyncDisposable {
     const nowMs = this.#deps.clock.monotonic();
     const up = [...this.#servers.values()].filter((server) => server.role.role === "replica" && server.health.up);
     if (up.length < 2) return;
-    const isEjected = (server: Server) => server.ejectedUntilMs !== undefined && nowMs < server.ejectedUntilMs;
     const sampled = up.map((server) => ({
       name: server.name,
       p99Ms: server.host("replica").latency.p99(nowMs, outlierMinSamples),
-      ejected: isEjected(server),
+      ejected: server.isEjected(nowMs),
     }));
-    for (const name of findOutliers(sampled, this.#options)) {
-      const server = this.#servers.get(name) as Server;
-      const { outlierEjectionMs } = this.#options;
-      const calm = server.ejectedUntilMs === undefined || nowMs > server.ejectedUntilMs + maxEjectionFactor * outlierEjectionMs;
-      server.ejections = calm ? 1 : server.ejections + 1;
-      server.ejectedUntilMs = nowMs + outlierEjectionMs * Math.min(maxEjectionFactor, 2 ** (server.ejections - 1));
-      server.health = { ...server.health, backSinceMs: server.ejectedUntilMs };
-      server.host("replica").latency.clear();
-    }
+    for (const name of findOutliers(sampled, this.#options)) this.#servers.get(name)?.eject(this.#options.outlierEjectionMs);
   }
 
   #publish(): void {

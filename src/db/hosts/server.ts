@@ -8,6 +8,8 @@ import type { ServerProbe } from "./server-probe.ts";
 import type { Candidate, RoleVerdict } from "./topology.ts";
 import { judge, type KnownPrimary, type LagOptions, type LagSwitches, type Verdict } from "./verdict.ts";
 
+const maxEjectionFactor = 10;
+
 /** What a server works with. */
 export interface ServerDeps {
   readonly clock: Clock;
@@ -27,13 +29,13 @@ export class Server {
   /** A check is under way. */
   asking = false;
   health: HostHealth = untried;
-  ejections = 0;
-  ejectedUntilMs: number | undefined;
   readonly #deps: ServerDeps;
   readonly #options: HealthOptions;
   readonly #hosts = new Map<"primary" | "replica", Host>();
   #role: RoleVerdict = { role: "replica", reason: "" };
   #verdict: Verdict | undefined;
+  #ejections = 0;
+  #ejectedUntilMs: number | undefined;
 
   constructor(listed: ListedServer, options: HealthOptions, deps: ServerDeps) {
     this.listed = listed;
@@ -122,12 +124,26 @@ export class Server {
     this.health = takenOut(this.health, reason);
   }
 
+  /** Leaves it out of reads for `ms`, doubled each time in a row. */
+  eject(ms: number): void {
+    const nowMs = this.#deps.clock.monotonic();
+    const calm = this.#ejectedUntilMs === undefined || nowMs > this.#ejectedUntilMs + maxEjectionFactor * ms;
+    this.#ejections = calm ? 1 : this.#ejections + 1;
+    this.#ejectedUntilMs = nowMs + ms * Math.min(maxEjectionFactor, 2 ** (this.#ejections - 1));
+    this.health = { ...this.health, backSinceMs: this.#ejectedUntilMs };
+    this.host("replica").latency.clear();
+  }
+
+  isEjected(nowMs: number): boolean {
+    return this.#ejectedUntilMs !== undefined && nowMs < this.#ejectedUntilMs;
+  }
+
   /** Its entry among those that serve reads; undefined where it does not belong there. */
   replicaState(primary: KnownPrimary): ReplicaState | undefined {
     const { reads } = this.listed;
     if (reads === "never" || (this.role.role === "primary" && reads !== "always")) return undefined;
     const nowMs = this.#deps.clock.monotonic();
-    const ejected = this.ejectedUntilMs !== undefined && nowMs < this.ejectedUntilMs;
+    const ejected = this.isEjected(nowMs);
     const none = this.role.role === "none";
     const usable = this.health.up && !ejected && !none;
     const verdict = this.role.role === "replica" ? this.#verdict : undefined;
