@@ -10,6 +10,7 @@ export interface ConnectRedisDeps {
 }
 
 const connectTimeoutMs = 2000;
+const answerTimeoutMs = 2000;
 const maxReconnectDelayMs = 2000;
 
 /**
@@ -26,6 +27,8 @@ export async function connectRedis(
   });
   const redis = new Redis(url, {
     connectTimeout: connectTimeoutMs,
+    // Callers wait for less; but what a server that hangs has not answered would pile up in the client.
+    socketTimeout: answerTimeoutMs,
     // What waits for a server that is away would be stale, and more and more.
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
