@@ -1,5 +1,6 @@
 import { connect } from "node:net";
-import { freePort, PeerHome, programsMissing } from "./peer-home.ts";
+import { freePort } from "./free-port.ts";
+import { PeerHome, programsMissing } from "./peer-home.ts";
 import { until } from "./until.ts";
 
 /** A HAProxy with two ports: one leads to the server that is primary, the other to replicas. */

@@ -1,3 +1,5 @@
+import { until } from "./until.ts";
+
 /** Time limits of a load balancer for tests of what happens, not of how fast: a busy machine must not decide them. */
 export const patientDatabase = { probeTimeoutMs: 10_000, connectTimeoutMs: 30_000 } as const;
 
@@ -6,5 +8,5 @@ export const patientSticking = { storeTimeoutMs: 10_000, replicaPositionTimeoutM
 
 /** Waits until every server has answered and may be used: the first checks may take longer than a load balancer waits for them. */
 export async function allUsable(lb: { readonly status: readonly { readonly usable: boolean }[] }): Promise<void> {
-  while (!lb.status.every(({ usable }) => usable)) await new Promise((resolve) => setTimeout(resolve, 10));
+  await until("every server may be used", () => lb.status.every(({ usable }) => usable), 60_000);
 }

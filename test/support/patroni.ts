@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { freePort } from "./free-port.ts";
 import { isReplicated, killPostmaster, type ManagedNode } from "./managed-node.ts";
-import { freePort, PeerHome, type PeerProcess, postgresBin, programsMissing } from "./peer-home.ts";
+import { PeerHome, type PeerProcess, postgresBin, programsMissing } from "./peer-home.ts";
 import { until } from "./until.ts";
 
 /** Two servers with Patroni, and the etcd that it keeps its cluster in. */

@@ -1,7 +1,6 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { tempDir } from "./temp-dir.ts";
 import { until } from "./until.ts";
@@ -121,18 +120,6 @@ export class PeerHome implements AsyncDisposable {
   #handOver(file: string): void {
     if (this.#identity.uid !== undefined) chownSync(file, this.#identity.uid, this.#identity.gid ?? 0);
   }
-}
-
-/** A TCP port of loopback that is free now. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
 }
 
 function account(): { readonly uid?: number; readonly gid?: number } | undefined {

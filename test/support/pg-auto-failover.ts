@@ -1,6 +1,7 @@
 import { join } from "node:path";
+import { freePort } from "./free-port.ts";
 import { askOnce, isReplicated, killPostmaster, type ManagedNode } from "./managed-node.ts";
-import { freePort, PeerHome, type PeerProcess, programsMissing } from "./peer-home.ts";
+import { PeerHome, type PeerProcess, programsMissing } from "./peer-home.ts";
 import { until } from "./until.ts";
 
 /** A monitor and two servers. */

@@ -1,5 +1,6 @@
 import pg from "pg";
-import { freePort, PeerHome, programsMissing } from "./peer-home.ts";
+import { freePort } from "./free-port.ts";
+import { PeerHome, programsMissing } from "./peer-home.ts";
 import { until } from "./until.ts";
 
 /** A PgBouncer that pools by transaction and knows one database, `app`. */

@@ -1,10 +1,11 @@
 import { access, appendFile, cp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import pg from "pg";
 import { locateBinaries } from "../../src/catalog/embedded/binaries.ts";
 import { createRunner, type Runner } from "../../src/catalog/embedded/runner.ts";
+import { freePort } from "./free-port.ts";
 import { tempDir } from "./temp-dir.ts";
+import { until } from "./until.ts";
 
 /** One server of a test cluster. */
 export interface PostgresServer {
@@ -185,21 +186,10 @@ async function sql(server: PostgresServer, text: string): Promise<Record<string,
 async function caughtUp(primary: PostgresServer, replicas: readonly PostgresServer[]): Promise<void> {
   const lsn = (await sql(primary, "SELECT pg_current_wal_insert_lsn()::text AS lsn"))[0]?.["lsn"];
   for (const replica of replicas) {
-    for (;;) {
-      const rows = await sql(replica, `SELECT pg_last_wal_replay_lsn() >= '${lsn}'::pg_lsn AS there`);
-      if (rows[0]?.["there"] === true) break;
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
+    await until(
+      "the replica has replayed what the primary wrote",
+      async () => (await sql(replica, `SELECT pg_last_wal_replay_lsn() >= '${lsn}'::pg_lsn AS there`))[0]?.["there"] === true,
+      60_000,
+    );
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
 }

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { createServer } from "node:net";
 import { delimiter, join } from "node:path";
 import { Redis } from "ioredis";
+import { freePort } from "./free-port.ts";
 import { tempDir } from "./temp-dir.ts";
 
 /** A Redis server on loopback that keeps nothing on disk. */
@@ -73,12 +73,4 @@ export async function startRedis(): Promise<RedisServer> {
       await dir[Symbol.asyncDispose]();
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
