@@ -11,7 +11,7 @@ import {
 import type { Counter, Logger, Metrics } from "../../observability/index.ts";
 import { defaultPaceOptions, minGapMs, type PaceOptions, waitAfterAnswerMs, waitAfterFailureMs } from "./pace.ts";
 import { sampleServers } from "./sampler.ts";
-import { type ListedServer, listChanges, mergeAnswer } from "./server-list.ts";
+import { type ListEntry, listChanges, mergeAnswer } from "./server-list.ts";
 import type { SnapshotStore } from "./snapshot-file.ts";
 import { type DiscoveredServer, type DiscoveryAnswer, type DiscoverySource, serverKey, tidyServers } from "./source.ts";
 
@@ -73,7 +73,7 @@ export class DiscoveryLoop implements AsyncDisposable {
   readonly #watching: Promise<void> | undefined;
   readonly #samplerSeed: string;
   #wake = sharedAbortController();
-  #listed: readonly ListedServer[] = [];
+  #listed: readonly ListEntry[] = [];
   #applied: readonly DiscoveredServer[] = [];
   #excluded = "";
   #failures = 0;
@@ -244,7 +244,7 @@ export class DiscoveryLoop implements AsyncDisposable {
     logger.error("discovery has failed for several intervals; the list of database servers grows old", { ...fields, error });
   }
 
-  #adopt(listed: readonly ListedServer[], about: { readonly fresh: boolean }): void {
+  #adopt(listed: readonly ListEntry[], about: { readonly fresh: boolean }): void {
     const { logger } = this.#deps;
     this.#listed = listed;
     const max = Math.min(this.#options.maxReplicaPools, maxServers);

@@ -1,7 +1,7 @@
 import { type DiscoveredServer, serverKey } from "./source.ts";
 
 /** A server of the list, and in how many answers in a row it was missing. */
-export interface ListedServer {
+export interface ListEntry {
   readonly server: DiscoveredServer;
   readonly missing: number;
 }
@@ -15,17 +15,17 @@ const answersBeforeRemoval = 2;
  * says itself counts for more than what is said of it.
  */
 export function mergeAnswer(
-  listed: readonly ListedServer[],
+  listed: readonly ListEntry[],
   answer: readonly DiscoveredServer[],
   { minReplicas }: { readonly minReplicas: number },
   isUsable: (key: string) => boolean,
-): ListedServer[] {
+): ListEntry[] {
   const named = new Set(answer.map(serverKey));
   const missing = listed
     .filter(({ server }) => !named.has(serverKey(server)))
     .map((entry) => ({ server: withoutPrimaryHint(entry.server), missing: entry.missing + 1 }));
   const kept = [...answer.map((server) => ({ server, missing: 0 })), ...missing.filter((entry) => entry.missing < answersBeforeRemoval)];
-  const usable = (entry: ListedServer) => entry.server.role !== "primary" && isUsable(serverKey(entry.server));
+  const usable = (entry: ListEntry) => entry.server.role !== "primary" && isUsable(serverKey(entry.server));
   let usableCount = kept.filter(usable).length;
   for (const entry of missing) {
     if (entry.missing < answersBeforeRemoval || usableCount >= minReplicas || !usable(entry)) continue;
