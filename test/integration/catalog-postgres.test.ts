@@ -43,6 +43,8 @@ test("an entry comes back as it was noted, bytes and large numbers included", as
   opened.catalog.record(noted);
   await opened.catalog.flush(neverAborted);
   expect(await opened.catalog.find(noted.path, neverAborted)).toEqual(noted);
+  // Nothing was written of it, so that the replica may be asked, which has the schema a little later.
+  await cluster.caughtUp();
   expect(await opened.catalog.find("other.git", neverAborted)).toBeUndefined();
   expect(opened.catalog.health).toEqual({ ok: true, message: "" });
 });
@@ -94,6 +96,7 @@ test("k is known without waiting once a repository was seen", async () => {
   expect(opened.catalog.replicasOf("a.git")).toBeUndefined();
   opened.catalog.record(entry({ replicas: 2, generation: 3 }));
   await opened.catalog.flush(neverAborted);
+  await cluster.caughtUp();
   await using other = await open();
   await other.catalog.list({ prefix: "", after: "", limit: 10 }, neverAborted);
   expect(other.catalog.replicasOf("a.git")).toBe(2);
