@@ -167,7 +167,13 @@ export class DiscoveryLoop implements AsyncDisposable {
   }
 
   async #run(firstWaitMs: number, signal: AbortSignal): Promise<void> {
-    for (let waitMs = firstWaitMs; !signal.aborted; waitMs = await this.#turn(signal)) await this.#wait(waitMs, signal);
+    let waitMs = firstWaitMs;
+    for (;;) {
+      await this.#wait(waitMs, signal);
+      // Who stops must not ask once more on its way out.
+      if (signal.aborted) return;
+      waitMs = await this.#turn(signal);
+    }
   }
 
   /** Until it is time, or somebody knows better; but never so short that two lookups start within a second. */

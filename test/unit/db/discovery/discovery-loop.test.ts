@@ -96,7 +96,10 @@ async function withLoop(
       changed: () => onChange(),
     });
   } finally {
+    const asked = lookups.length;
     await loop[Symbol.asyncDispose]();
+    // Who closes does not ask once more.
+    expect(lookups.length).toBe(asked);
   }
   expect(clock.pending).toBe(0);
 }
