@@ -2,7 +2,7 @@ import { type Clock, CodedError, type Random, startDeadline } from "../base/inde
 import type { DbMetrics } from "./db-metrics.ts";
 import { type ErrorClass, errorClass } from "./hosts/error-class.ts";
 import { type Host, NotConnectedError } from "./hosts/host.ts";
-import { type HostList, noReplicaReason, pickReplica, type ReplicaChoice } from "./hosts/host-list.ts";
+import { type HostList, noReplicaReason, pickReplica, type ReplicaChoice, type ReplicaState } from "./hosts/host-list.ts";
 import type { HostMonitor } from "./hosts/host-monitor.ts";
 import { Permit } from "./overload/permit.ts";
 import type { PrimaryGate, ReadKind } from "./overload/primary-gate.ts";
@@ -239,8 +239,10 @@ export class Executor {
     const { session, followsWrites } = plan;
     const { pinned } = session;
     if (pinned) {
-      const usable = hosts.snapshot.replicas.some((replica) => replica.host === pinned && replica.usable);
-      if (usable && !excluded.has(pinned) && !conflicted.has(pinned)) return pinned;
+      // A read that did not follow writes may have gone to a replica that is not for those that do.
+      const fits = (replica: ReplicaState) => replica.usable && (!followsWrites || sticking.serves(session, replica));
+      const stays = hosts.snapshot.replicas.some((replica) => replica.host === pinned && fits(replica));
+      if (stays && !excluded.has(pinned) && !conflicted.has(pinned)) return pinned;
       if (followsWrites) await sticking.moveOn(session);
     }
     if (followsWrites && session.stuck) return undefined;

@@ -1,0 +1,102 @@
+import { beforeAll, beforeEach, expect, test } from "vitest";
+import { neverAborted } from "../../src/base/index.ts";
+import { createLoadBalancer, type LoadBalancer, type Position, type StickingStore } from "../../src/db/index.ts";
+import { MemoryStickingStore } from "../../src/db/sticking/memory-sticking-store.ts";
+import { allUsable, patientDatabase, patientSticking } from "../support/patient-database.ts";
+import { type PostgresCluster, type PostgresServer, startPostgresCluster } from "../support/postgres-cluster.ts";
+import { SimClock } from "../support/sim-clock.ts";
+import { until } from "../support/until.ts";
+
+let cluster: PostgresCluster;
+let first: PostgresServer;
+let second: PostgresServer;
+let store: StickingStore;
+let lb: LoadBalancer;
+
+beforeAll(async () => {
+  cluster = await startPostgresCluster({ replicas: 2 });
+  [first, second] = cluster.replicas as [PostgresServer, PostgresServer];
+  await cluster.sql(cluster.primary, "CREATE TABLE t (id int)");
+  await cluster.caughtUp();
+  return async () => await cluster[Symbol.asyncDispose]();
+});
+
+beforeEach(async () => {
+  await cluster.sql(cluster.primary, "TRUNCATE t");
+  await cluster.caughtUp();
+  // Its clock stands still: nothing expires.
+  store = new MemoryStickingStore({}, { clock: new SimClock() });
+  lb = await balancer(store);
+  return async () => await lb.close();
+});
+
+async function balancer(store: StickingStore): Promise<LoadBalancer> {
+  const made = await createLoadBalancer({
+    ...patientDatabase,
+    primary: cluster.primary.url,
+    replicas: [first.url, second.url],
+    sticking: { ...patientSticking, store },
+  });
+  await allUsable(made);
+  return made;
+}
+
+const port = async () => Number((await lb.query<{ port: string }>("SELECT current_setting('port') AS port")).rows[0]?.port);
+const as = <T>(user: number, work: () => Promise<T>) => lb.session({ stick: [["user", user]] }, work);
+const insert = async () => void (await lb.query("INSERT INTO t VALUES (1)"));
+const rows = async () => (await lb.query("SELECT id FROM t")).rows.length;
+
+/** Stops replay on the second replica while `work` runs, which finds a row on the first one. */
+async function secondBehind(work: () => Promise<void>): Promise<void> {
+  await cluster.sql(second, "SELECT pg_wal_replay_pause()");
+  try {
+    await as(1, insert);
+    await until("the first replica has the row", async () => (await cluster.sql(first, "SELECT FROM t")).length === 1);
+    await work();
+  } finally {
+    await cluster.sql(second, "SELECT pg_wal_replay_resume()");
+    await cluster.caughtUp();
+  }
+}
+
+// Case 14: also where the session has read before from a replica that lags, in a block that allows it.
+test.each(["a statement", "a transaction"])(
+  "reads outside of a block do not stay on the replica that the block was content with: %s",
+  async (what) => {
+    await secondBehind(async () => {
+      await until("a block's read went to the replica that lags", () =>
+        as(1, async () => {
+          if ((await lb.useReplicasForReadQueries(port)) !== second.port) return false;
+          expect(await (what === "a statement" ? rows() : lb.transaction({ readOnly: true }, rows))).toBe(1);
+          return true;
+        }),
+      );
+    });
+  },
+);
+
+// Case 16: on its way from "all replicas have it" to the deletion.
+test("a write that lands while a key is being released stays", async () => {
+  await as(1, insert);
+  await cluster.caughtUp();
+  let newer: Position | undefined;
+  const released: Position[] = [];
+  const racing: StickingStore = {
+    read: (keys, signal) => store.read(keys, signal),
+    write: (keys, position, signal) => store.write(keys, position, signal),
+    release: async (key, seen, signal) => {
+      newer = { ...seen, lsn: seen.lsn + 1_000_000n };
+      await store.write([key], newer, signal);
+      await store.release(key, seen, signal);
+      released.push(seen);
+    },
+  };
+  await using other = await balancer(racing);
+  await until("a read has released the key", async () => {
+    await other.session({ stick: [["user", 1]] }, () => other.query("SELECT 1"));
+    return released.length > 0;
+  });
+  expect(newer).toBeDefined();
+  expect((await store.read(["main/user/1"], neverAborted))[0]).toEqual(newer);
+  expect(await as(1, port)).toBe(cluster.primary.port);
+});
