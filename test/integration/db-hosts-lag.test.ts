@@ -121,6 +121,21 @@ test("a replica that accepts and never answers is out within two checks, and no 
   await until("it is back", () => statusOf(lb, front)?.usable === true);
 });
 
+// Case 37: while checks have not found it out yet, some reads are on their way to it.
+test("reads that wait for a replica when it falls silent are answered by another one, long before a statement's time is over", async () => {
+  await using front = await startTcpFront(first.port);
+  await using lb = await balancer({ replicas: [`127.0.0.1:${front.port}`, second.url], probeTimeoutMs: 200, connectTimeoutMs: 500 });
+  await until("both are in use, and connected to", async () => (await readers(lb)).size === 2);
+  front.swallow();
+  // Of several that are asked at once some go to it.
+  const read = async () => (await lb.query<{ port: number }>("SELECT inet_server_port()::int AS port, pg_sleep(0.05)")).rows[0]?.port;
+  const startedMs = performance.now();
+  const answers = await Promise.all(Array.from({ length: 6 }, read));
+  expect(answers).toEqual(Array(6).fill(second.port));
+  expect(performance.now() - startedMs).toBeLessThan(15_000);
+  expect(statusOf(lb, front)).toMatchObject({ usable: false });
+});
+
 test("a check whose backend hangs is asked again on another connection", async () => {
   await using lb = await balancer({ probeTimeoutMs: 200 });
   const backend = async () =>

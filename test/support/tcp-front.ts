@@ -9,18 +9,36 @@ export interface TcpFront extends AsyncDisposable {
   swallow(): void;
   /** Everything passes again; what stood meanwhile is cut. */
   pass(): void;
+  /** Ends the connections that stand, without a farewell. */
+  cut(): void;
+  /** New connections lead to another port from now on; those that stand stay where they are. */
+  lead(port: number): void;
+  /** The next new connections are ended as soon as they are there. */
+  refuse(count: number): void;
 }
 
 const lateMs = 1000;
 
-/** Starts a front on loopback before `port`. `rewrite` changes what the server says; of that, `late` last bytes come later. */
+/** What a front does with what passes. */
+export interface TcpFrontOptions {
+  /** Changes what the server says. */
+  readonly rewrite?: (chunk: Buffer) => Buffer;
+  /** How many last bytes of that come later. */
+  readonly late?: (chunk: Buffer) => number;
+  /** Told what the client says, before it is passed on. */
+  readonly onHeard?: (chunk: Buffer) => void;
+}
+
+/** Starts a front on loopback before `port`. */
 export async function startTcpFront(
   port: number,
-  { rewrite = (chunk: Buffer) => chunk, late }: { rewrite?: (chunk: Buffer) => Buffer; late?: (chunk: Buffer) => number } = {},
+  { rewrite = (chunk: Buffer) => chunk, late, onHeard }: TcpFrontOptions = {},
 ): Promise<TcpFront> {
   const sockets = new Set<Socket>();
+  let target = port;
   let swallowing = false;
   let accepted = 0;
+  let refusals = 0;
   const keep = (socket: Socket) => {
     sockets.add(socket);
     socket.on("error", () => socket.destroy());
@@ -30,8 +48,13 @@ export async function startTcpFront(
   const server = createServer((incoming) => {
     accepted++;
     keep(incoming);
+    if (refusals > 0) {
+      refusals--;
+      incoming.destroy();
+      return;
+    }
     if (swallowing) return;
-    const outgoing = keep(connect(port, "127.0.0.1"));
+    const outgoing = keep(connect(target, "127.0.0.1"));
     for (const [from, to] of [
       [incoming, outgoing],
       [outgoing, incoming],
@@ -39,7 +62,8 @@ export async function startTcpFront(
       from.on("data", (chunk) => {
         if (swallowing) return;
         if (from === incoming) {
-          to.write(chunk);
+          onHeard?.(chunk);
+          if (!to.destroyed) to.write(chunk);
           return;
         }
         const said = rewrite(chunk);
@@ -65,6 +89,13 @@ export async function startTcpFront(
     pass: () => {
       swallowing = false;
       cut();
+    },
+    cut,
+    lead: (other) => {
+      target = other;
+    },
+    refuse: (count) => {
+      refusals = count;
     },
     [Symbol.asyncDispose]: () => {
       cut();

@@ -220,7 +220,10 @@ export class HostMonitor implements AsyncDisposable {
     if (this.#stop.signal.aborted) return;
     const present = asked.filter((server) => this.#servers.get(server.name) === server);
     this.#topologyNow();
-    for (const server of present) server.judge(this.#knownPrimary, this.#options);
+    for (const server of present) {
+      server.judge(this.#knownPrimary, this.#options);
+      server.giveUpIfSilent(this.#options.connectTimeoutMs);
+    }
     this.#ejectOutliers();
     this.#publish();
   }

@@ -190,8 +190,7 @@ export class Host {
     let forced = false;
     const force = () => {
       forced = this.#out.size > 0;
-      // Ended while it runs a statement, a connection is cut.
-      for (const client of this.#out) client.end().catch(() => {});
+      this.cut();
     };
     using _timer = this.#deps.clock.timer(timeoutMs, force);
     signal.addEventListener("abort", force, { once: true });
@@ -202,6 +201,12 @@ export class Host {
       signal.removeEventListener("abort", force);
     }
     return forced ? "forced" : "gentle";
+  }
+
+  /** Ends every connection that is on loan; whoever waits for an answer on one learns that it is lost. */
+  cut(): void {
+    // Ended while it runs a statement, a connection does not wait for it.
+    for (const client of this.#out) client.end().catch(() => {});
   }
 
   async #facts(signal: AbortSignal): Promise<ServerFacts | undefined> {

@@ -36,6 +36,8 @@ export class Server {
   #verdict: Verdict | undefined;
   #ejections = 0;
   #ejectedUntilMs: number | undefined;
+  /** When the first of the misses in a row was. */
+  #missedAtMs = 0;
 
   constructor(listed: ListedServer, options: HealthOptions, deps: ServerDeps) {
     this.listed = listed;
@@ -101,9 +103,18 @@ export class Server {
   }
 
   missed(reason: string): void {
-    this.misses++;
+    if (this.misses++ === 0) this.#missedAtMs = this.#deps.clock.monotonic();
     this.missReason = reason;
     if (this.misses >= this.#options.checksDown) this.facts = undefined;
+  }
+
+  /**
+   * Reads wait for a replica that has said nothing for `ms`, not even that it takes no connections: they are told that it is lost, so
+   * that they go elsewhere. Otherwise they would wait for as long as a statement may take.
+   */
+  giveUpIfSilent(ms: number): void {
+    const silent = !this.facts && this.missReason === "slow" && this.#deps.clock.monotonic() - this.#missedAtMs >= ms;
+    if (silent) this.#hosts.get("replica")?.cut();
   }
 
   /** Takes the newest check into account, once per check. */
