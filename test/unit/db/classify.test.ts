@@ -21,9 +21,9 @@ describe("plain queries may run anywhere", () => {
     "/* app:web */ SELECT 1",
     "/* outer /* inner */ still outer */ SELECT 1",
     "-- only a line\nSELECT 1 -- and no newline",
-    "SELECT 'nextval(1)', \"nextval\" FROM t",
+    "SELECT 'nextval(1)', \"nextval\" FROM t", // case 4
     'SELECT "update", "delete" FROM "insert" WHERE "for" = \'FOR UPDATE\'',
-    "SELECT E'\\'; DELETE FROM t; --'",
+    "SELECT E'\\'; DELETE FROM t; --'", // case 7
     "SELECT $$; DELETE FROM t; $$, $tag$ FOR UPDATE $tag$",
     "SELECT count(*), sum(a), row_number() OVER (PARTITION BY b) FROM t GROUP BY b HAVING max(c) > 1",
     "SELECT lower(a), now(), random(), gen_random_uuid(), pg_is_in_recovery(), coalesce(a, b), a::int, current_date FROM t",
@@ -33,12 +33,12 @@ describe("plain queries may run anywhere", () => {
     "SHOW server_version",
     "EXPLAIN SELECT 1",
     "EXPLAIN DELETE FROM t",
-    "EXPLAIN (ANALYZE off) DELETE FROM t",
+    "EXPLAIN (ANALYZE off) DELETE FROM t", // case 6
     "EXPLAIN (ANALYZE false, BUFFERS) DELETE FROM t",
     "EXPLAIN (ANALYZE 0) DELETE FROM t",
     "EXPLAIN ANALYZE SELECT 1",
-    "COPY t TO STDOUT",
-    "COPY (SELECT 1) TO STDOUT",
+    "COPY t TO STDOUT", // case 9
+    "COPY (SELECT 1) TO STDOUT", // case 9
     "SELECT 1;",
     "SELECT 1;;",
     "SELECT 1; SELECT 2",
@@ -55,9 +55,9 @@ describe("whatever changes something belongs to the primary", () => {
     "UPDATE t SET a = 1",
     "DELETE FROM t",
     "MERGE INTO t USING s ON t.id = s.id WHEN MATCHED THEN DELETE",
-    "WITH a AS (INSERT INTO t VALUES (1) RETURNING *) SELECT * FROM a", // B121
+    "WITH a AS (INSERT INTO t VALUES (1) RETURNING *) SELECT * FROM a", // case 1, B121
     "WITH x AS (UPDATE t SET a=1 RETURNING id) SELECT * FROM x",
-    "WITH a AS (WITH b AS (DELETE FROM t RETURNING *) SELECT * FROM b) SELECT * FROM a",
+    "WITH a AS (WITH b AS (DELETE FROM t RETURNING *) SELECT * FROM b) SELECT * FROM a", // case 2
     "WITH a AS (MERGE INTO t USING s ON t.id = s.id WHEN MATCHED THEN DELETE RETURNING t.id) SELECT 1",
     "SELECT * FROM (WITH d AS (DELETE FROM t RETURNING *) SELECT * FROM d) AS q",
     "SELECT 1 FROM t FOR UPDATE",
@@ -65,14 +65,24 @@ describe("whatever changes something belongs to the primary", () => {
     "SELECT * FROM t LIMIT 10 FOR NO KEY UPDATE OF t SKIP LOCKED",
     "SELECT * FROM t FOR SHARE",
     "SELECT * FROM t FOR KEY SHARE NOWAIT",
-    "SELECT 1 WHERE EXISTS (SELECT 1 FROM t FOR NO KEY UPDATE)",
+    "SELECT 1 WHERE EXISTS (SELECT 1 FROM t FOR NO KEY UPDATE)", // case 3
     "WITH l AS (SELECT * FROM t FOR SHARE) SELECT * FROM l",
     "SELECT (SELECT a FROM t FOR UPDATE)",
     "SELECT 1 UNION ALL (SELECT a FROM t FOR UPDATE)",
     "SELECT nextval('s')",
-    "SELECT pg_catalog.setval('s', 1)",
+    "SELECT pg_catalog.setval('s', 1)", // case 4
     "SELECT NEXTVAL('s') + 1 FROM t WHERE a IN (SELECT 1)",
-    "SELECT pg_try_advisory_lock(1)",
+    'SELECT "pg_catalog"."nextval"(\'s\')',
+    "SELECT U&\"nextv\\0061l\"('s')",
+    "VALUES (1), (nextval('s'))",
+    "SELECT * FROM ROWS FROM (nextval('s'), generate_series(1, 2)) AS r",
+    "SELECT a FROM t ORDER BY a LIMIT (SELECT setval('s', 1))",
+    "SELECT count(*) FILTER (WHERE nextval('s') > 1) OVER w FROM t WINDOW w AS (PARTITION BY a)",
+    "WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + nextval('s') FROM r WHERE n < 9) SELECT * FROM r",
+    "SELECT * FROM t, LATERAL (SELECT a FROM u WHERE u.id = t.id FOR SHARE) AS l",
+    "EXPLAIN (ANALYZE) SELECT nextval('s')",
+    "EXPLAIN (ANALYZE off, ANALYZE) DELETE FROM t",
+    "SELECT pg_try_advisory_lock(1)", // case 5
     "SELECT pg_advisory_xact_lock_shared(1)",
     "SELECT pg_notify('a', 'b')",
     "SELECT txid_current()",
@@ -84,7 +94,7 @@ describe("whatever changes something belongs to the primary", () => {
     "SELECT pg_terminate_backend(1)",
     "SELECT query_to_xml('DELETE FROM t', true, true, '')",
     "SELECT dblink_exec('DELETE FROM t')",
-    "SELECT * INTO n FROM t",
+    "SELECT * INTO n FROM t", // case 8
     "CREATE TABLE n AS SELECT 1",
     "CREATE TEMP TABLE n (a int)",
     "CREATE VIEW v AS SELECT 1",
@@ -98,15 +108,19 @@ describe("whatever changes something belongs to the primary", () => {
     "NOTIFY a",
     "LOCK TABLE t IN ACCESS SHARE MODE",
     "GRANT SELECT ON t TO u",
-    "COPY t FROM STDIN",
-    "COPY t TO PROGRAM 'cat'",
-    "COPY t TO '/tmp/file'",
-    "COPY (DELETE FROM t RETURNING *) TO STDOUT",
-    "EXPLAIN ANALYZE INSERT INTO t VALUES (1)",
+    "COPY t FROM STDIN", // case 9
+    "COPY t FROM '/tmp/file'", // case 9
+    "COPY (SELECT * FROM t FOR UPDATE) TO STDOUT", // case 9
+    "COPY (SELECT nextval('s')) TO STDOUT", // case 9
+    "COPY (SELECT 1) TO PROGRAM 'cat'", // case 9
+    "COPY t TO PROGRAM 'cat'", // case 9
+    "COPY t TO '/tmp/file'", // case 9
+    "COPY (DELETE FROM t RETURNING *) TO STDOUT", // case 9
+    "EXPLAIN ANALYZE INSERT INTO t VALUES (1)", // case 6
     "explain analyze delete from t",
     "EXPLAIN (ANALYZE, VERBOSE) UPDATE t SET a = 1",
     "EXPLAIN (ANALYZE on) SELECT 1 FROM t FOR UPDATE",
-    "SELECT 1; DELETE FROM t",
+    "SELECT 1; DELETE FROM t", // case 7
     "/* app:web */ INSERT INTO t VALUES (1)",
     "-- c\n DELETE FROM t",
     "PREPARE TRANSACTION 'x'",
@@ -121,7 +135,7 @@ describe("what cannot be told apart is ambiguous", () => {
     "SELECT my_function(1)",
     "SELECT other.lower('A')",
     "SELECT public.nextval('s')",
-    "SELEC 1",
+    "SELEC 1", // case 10
     "SELECT\u00a01",
     "SELECT 1 FROM (",
     `SELECT ${"1 + ".repeat(40_000)}1`,
@@ -133,7 +147,7 @@ describe("what works on one connection is session", () => {
   table("session", [
     "SET search_path = a",
     "SET LOCAL search_path = a",
-    "SET transaction_read_only = 0",
+    "SET transaction_read_only = 0", // case 12
     "SET SESSION CHARACTERISTICS AS TRANSACTION READ WRITE",
     "RESET ALL",
     "DISCARD ALL",
@@ -157,7 +171,7 @@ describe("what works on one connection is session", () => {
 describe("transaction control", () => {
   table("transaction", [
     "BEGIN",
-    "BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY",
+    "BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY", // case 11
     "START TRANSACTION READ WRITE",
     "COMMIT",
     "COMMIT AND CHAIN",
@@ -171,6 +185,7 @@ describe("transaction control", () => {
 });
 
 describe("nothing to run", () => {
+  // Case 10
   table("empty", ["", "   \n", "-- only a comment", "/* and */ ; ;"]);
 });
 
