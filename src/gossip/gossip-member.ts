@@ -299,7 +299,7 @@ export class GossipMember implements Member {
       localNodes: () => this.#state.nodes,
       source: () => this.#source(),
       pingNumber: () => this.#acks.number(),
-      merge: (nodes) => this.#runner.apply({ type: "merge", nodes }),
+      merge: (nodes, isSole) => this.#runner.apply({ type: "merge", nodes, isSole }),
       onUserMessage: (payload) => this.#events.emit({ type: "message", payload }),
     });
   }

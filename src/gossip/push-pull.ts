@@ -29,8 +29,8 @@ export interface PushPullDeps {
   readonly source: () => Source;
   /** A number for a ping. */
   readonly pingNumber: () => number;
-  /** Takes what a peer knows into the view. */
-  readonly merge: (nodes: readonly PushNodeState[]) => void;
+  /** Takes what a peer knows into the view. `isSole`: no other peer was given the view and has not given its own yet. */
+  readonly merge: (nodes: readonly PushNodeState[], isSole: boolean) => void;
   readonly onUserMessage: (payload: Uint8Array) => void;
 }
 
@@ -48,6 +48,8 @@ export class PushPull {
   /** Addresses of peers whose last answer could not be decrypted. */
   readonly #mismatched = new Set<string>();
   readonly #warnings: LimitedWarnings;
+  /** Exchanges in which the peer was given the view and its own has not been merged yet. */
+  readonly #open = new Set<object>();
 
   constructor(options: PushPullOptions, deps: PushPullDeps) {
     this.#options = options;
@@ -79,12 +81,18 @@ export class PushPull {
     await this.#countingFailures(async () => {
       // A peer that may read this member but not be read would take it for a member that never answers.
       if (this.#mismatched.has(formatAddress(to))) await this.query(to, signal);
+      const exchange = {};
       const view = (): PushPullMessage => {
+        this.#open.add(exchange);
         return { type: "pushPull", join, nodes: this.#deps.localNodes(), userState: this.#userState.local(join) };
       };
-      const reply = await this.#exchange(to, view, signal);
-      this.#checkCluster(reply, to);
-      this.#merge(reply, join);
+      try {
+        const reply = await this.#exchange(to, view, signal);
+        this.#checkCluster(reply, to);
+        this.#merge(reply, join);
+      } finally {
+        this.#open.delete(exchange);
+      }
     });
     this.#deps.metrics.exchanges.add(1, { side: "active", result: "ok" });
   }
@@ -134,7 +142,13 @@ export class PushPull {
       if (request.node !== "" && request.node !== this.#options.name) return;
       return reply({ type: "ack", seqNo: request.seqNo, payload: null });
     }
-    if (request.type === "pushPull") return this.#answerPushPull(request, reply);
+    if (request.type !== "pushPull") return;
+    this.#open.add(request);
+    try {
+      await this.#answerPushPull(request, reply);
+    } finally {
+      this.#open.delete(request);
+    }
   }
 
   async #answerPushPull(request: PushPullMessage, reply: Reply): Promise<void> {
@@ -158,7 +172,7 @@ export class PushPull {
   }
 
   #merge({ nodes, userState }: PushPullMessage, join: boolean): void {
-    this.#deps.merge(nodes);
+    this.#deps.merge(nodes, this.#open.size === 1);
     this.#userState.merge(userState, join);
   }
 

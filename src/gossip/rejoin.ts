@@ -25,6 +25,8 @@ export interface RejoinDeps {
 /** Members that are remembered after they were forgotten by the view. */
 const maxPeers = 1024;
 const firstDelayMs = 1000;
+/** Larger clusters share the attempts: a lost member must not be besieged when it comes back, nor the network by those who look for it. */
+const undividedMembers = 32;
 
 /**
  * Tries, at a low rate and for a long time, to reach who is lost: addresses that this node was told to join through, and
@@ -70,11 +72,15 @@ export class Rejoiner {
 
   /** Quickly at first while there is nobody at all, else at the low rate; with jitter, so that nodes do not act in step. */
   #nextDelayMs(): number {
+    const { rejoinIntervalMs } = this.#options;
     const jitter = 0.5 + this.#deps.random.float();
-    const isAlone = !this.#deps.nodes().some((node) => node.state === "alive" && !isAt(node, this.#deps.self()));
-    if (!isAlone) this.#aloneDelayMs = firstDelayMs;
-    const delayMs = isAlone ? Math.min(this.#aloneDelayMs, this.#options.rejoinIntervalMs) : this.#options.rejoinIntervalMs;
-    if (isAlone) this.#aloneDelayMs = Math.min(this.#aloneDelayMs * 2, this.#options.rejoinIntervalMs);
+    const others = this.#deps.nodes().filter((node) => node.state === "alive" && !isAt(node, this.#deps.self())).length;
+    if (others > 0) {
+      this.#aloneDelayMs = firstDelayMs;
+      return rejoinIntervalMs * jitter * Math.max(1, others / undividedMembers);
+    }
+    const delayMs = Math.min(this.#aloneDelayMs, rejoinIntervalMs);
+    this.#aloneDelayMs = Math.min(this.#aloneDelayMs * 2, rejoinIntervalMs);
     return delayMs * jitter;
   }
 

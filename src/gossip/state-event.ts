@@ -10,7 +10,8 @@ export type StateEvent =
   | Claim
   /** A node probes this one, so it lives and takes itself for a member. */
   | { readonly type: "heard"; readonly node: string; readonly address: Uint8Array; readonly port: number }
-  | { readonly type: "merge"; readonly nodes: readonly PushNodeState[] }
+  /** A peer's view. `isSole`: nobody else is just now being told what this node knew before. */
+  | { readonly type: "merge"; readonly nodes: readonly PushNodeState[]; readonly isSole: boolean }
   | { readonly type: "suspicionExpired"; readonly node: string; readonly incarnation: number }
   /** Two members found that nothing listens at the node's port: it need not be given time to refute. */
   | { readonly type: "refused"; readonly node: string; readonly incarnation: number }

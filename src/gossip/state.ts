@@ -44,6 +44,8 @@ export class MembershipState {
   #leaving = false;
   /** Another node has the name; this one is silent about it. */
   #nameLost = false;
+  /** What this node learns now, from the first it meets, is news to no one else. */
+  #isNewcomer = false;
   #effects: Effect[] = [];
   #nowMs = 0;
 
@@ -111,9 +113,7 @@ export class MembershipState {
       case "heard":
         return this.#heard(event);
       case "merge":
-        return event.nodes.forEach((node) => {
-          this.#mergeNode(node);
-        });
+        return this.#merge(event);
       case "suspicionExpired":
         return this.#suspicionExpired(event.node, event.incarnation);
       case "refused":
@@ -129,6 +129,12 @@ export class MembershipState {
       case "reap":
         return this.#reap(event.olderThanMs);
     }
+  }
+
+  #merge({ nodes, isSole }: Extract<StateEvent, { type: "merge" }>): void {
+    this.#isNewcomer = isSole && this.#nodes.size === 1;
+    for (const node of nodes) this.#mergeNode(node);
+    this.#isNewcomer = false;
   }
 
   #mergeNode(node: PushNodeState) {
@@ -330,7 +336,7 @@ export class MembershipState {
   #adopt(message: AliveMessage, known: NodeRecord | undefined): void {
     this.#disarm(message.node);
     const member = this.#store(message, "alive");
-    this.#effects.push({ kind: "broadcast", message });
+    if (!this.#isNewcomer) this.#effects.push({ kind: "broadcast", message });
     const from = message.node;
     if (!known || known.state === "dead" || known.state === "left") {
       const reason = known ? "returned" : "new";

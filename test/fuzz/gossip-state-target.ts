@@ -20,7 +20,7 @@ function eventsOf(bytes: Uint8Array): StateEvent[] {
   try {
     if (bytes[0] === 6) {
       const message = new StreamReader(plain, true).push(bytes);
-      return message?.type === "pushPull" ? [{ type: "merge", nodes: message.nodes }] : [];
+      return message?.type === "pushPull" ? [{ type: "merge", nodes: message.nodes, isSole: false }] : [];
     }
     return openPacket(bytes, plain).messages.flatMap((message) =>
       message.type === "alive" || message.type === "suspect" || message.type === "dead" ? [message] : [],
@@ -74,5 +74,7 @@ export function foldIntoState(bytes: Uint8Array): string {
 
 /** A push/pull as its single claims, so that each is checked. */
 function single(event: StateEvent): StateEvent[] {
-  return event.type === "merge" ? event.nodes.slice(0, 50).map((node) => ({ type: "merge", nodes: [node] })) : [event];
+  return event.type === "merge"
+    ? event.nodes.slice(0, 50).map((node) => ({ type: "merge", nodes: [node], isSole: event.isSole }))
+    : [event];
 }

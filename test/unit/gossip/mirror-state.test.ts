@@ -133,7 +133,7 @@ test("a peer's view: newer claims are taken, its suspects and dead are suspects,
   const knows = [1, 2, 3].map((i) => alive(`n${i}`, 1, { address: Uint8Array.of(10, 0, 1, i) }));
   apply(state, 0, ...knows, suspect("n1", 1));
   const nodes = [remote("n1", 2, "alive", 1), remote("n2", 1, "suspect", 2), remote("n3", 1, "dead", 3), remote("n4", 2, "alive", 4)];
-  const effects = apply(state, 0, { type: "merge", nodes });
+  const effects = apply(state, 0, { type: "merge", nodes, isSole: false });
   expect(["n1", "n2", "n3", "n4"].map((name) => `${state.node(name)?.state}/${state.node(name)?.incarnation}`)).toEqual([
     "alive/2",
     "suspect/1",

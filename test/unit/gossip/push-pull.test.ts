@@ -27,6 +27,7 @@ interface Given {
 function create({ guard = openClusterGuard, hooks = {}, transport = {} as Transport, localNodes = () => [] }: Given = {}) {
   const clock = new SimClock();
   const merged: number[] = [];
+  const soles: boolean[] = [];
   const dropped = new Map<string, number>();
   const metrics = gossipMetrics(noMetrics, { countByState: () => ({}), queueLength: () => 0, healthScore: () => 0 });
   const pushPull = new PushPull(
@@ -47,11 +48,14 @@ function create({ guard = openClusterGuard, hooks = {}, transport = {} as Transp
       localNodes,
       source: () => ({ address: new Uint8Array(), port: 0, node: "" }),
       pingNumber: () => 1,
-      merge: (nodes: readonly PushNodeState[]) => merged.push(nodes.length),
+      merge: (nodes: readonly PushNodeState[], isSole: boolean) => {
+        merged.push(nodes.length);
+        soles.push(isSole);
+      },
       onUserMessage: () => {},
     },
   );
-  return { clock, pushPull, merged, dropped };
+  return { clock, pushPull, merged, soles, dropped };
 }
 
 /** A stream that brings `chunks` and then nothing more, and the bytes that it was answered with. */
@@ -154,4 +158,25 @@ test("a full exchange tells what is known once its stream stands, which may be l
   await clock.until(exchange);
   const told = new StreamReader(envelope, false).push(stream.answer);
   expect(told?.type === "pushPull" && told.nodes.map(({ state }) => state)).toEqual(["dead"]);
+});
+
+test("what is merged is known to be told to nobody else only while no other peer has the view and has not given its own", async () => {
+  const { clock, pushPull, soles } = create();
+  await pushPull.serve(streamOf(seal(question)), neverAborted);
+  expect(soles).toEqual([true]);
+
+  // The second peer has its answer, but this node does not get on yet.
+  const slow = streamOf(seal(question));
+  let answered = () => {};
+  slow.write = () =>
+    new Promise((resolve) => {
+      answered = resolve;
+    });
+  const serving = pushPull.serve(slow, neverAborted);
+  await clock.advance(0);
+  await pushPull.serve(streamOf(seal(question)), neverAborted);
+  expect(soles).toEqual([true, false]);
+  answered();
+  await serving;
+  expect(soles).toEqual([true, false, true]);
 });

@@ -93,3 +93,18 @@ test("where a member was lost, views are exchanged with a peer that knows someon
     [0, 2],
   ]);
 });
+
+test("the members of a large cluster share the attempts: those that are lost are not besieged", async () => {
+  const attemptsOf = async (living: number) => {
+    const nodes = Array.from({ length: living }, (_, index) => record(index + 1, "alive"));
+    const { clock, asked, stop, ended } = create([...nodes, record(5000, "dead")]);
+    await clock.advance(100 * 15_000);
+    stop.abort();
+    await ended;
+    return asked.length * living;
+  };
+  const [small, large] = [await attemptsOf(32), await attemptsOf(320)];
+  expect(small).toBeGreaterThan(32 * 80);
+  expect(large / small).toBeGreaterThan(0.7);
+  expect(large / small).toBeLessThan(1.4);
+});

@@ -251,13 +251,26 @@ test("a peer's dead and suspect become suspicions here, its left is believed", (
   apply(state, 0, {
     type: "merge",
     nodes: [remote("n1", 1, "dead"), remote("n2", 1, "suspect"), remote("n3", 1, "left"), remote("n4", 1, "alive")],
+    isSole: false,
   });
   expect(["n1", "n2", "n3", "n4"].map((name) => state.node(name)?.state)).toEqual(["suspect", "suspect", "left", "alive"]);
 });
 
+test("what the first peer tells a node that knew nobody is news to no one else, unless another peer was told so just before", () => {
+  const nodes = [remote("n1", 1, "alive"), remote("n2", 1, "alive", { address: Uint8Array.of(10, 0, 0, 9) })];
+  const newcomer = create();
+  expect(kinds(apply(newcomer, 0, { type: "merge", nodes, isSole: true }))).toEqual(["joined", "joined"]);
+  const third = [remote("n3", 1, "alive", { address: Uint8Array.of(10, 0, 0, 10) })];
+  expect(kinds(apply(newcomer, 0, { type: "merge", nodes: third, isSole: true }))).toEqual(["broadcast", "joined"]);
+  expect(kinds(apply(create(), 0, { type: "merge", nodes, isSole: false }))).toEqual(["broadcast", "joined", "broadcast", "joined"]);
+});
+
 test("a push/pull that calls this node dead is refuted", () => {
   const state = create();
-  expect(kinds(apply(state, 0, { type: "merge", nodes: [remote("self", 6, "dead", { address: own })] }))).toEqual(["broadcast", "refuted"]);
+  expect(kinds(apply(state, 0, { type: "merge", nodes: [remote("self", 6, "dead", { address: own })], isSole: false }))).toEqual([
+    "broadcast",
+    "refuted",
+  ]);
   expect(state.own.incarnation).toBe(7);
 });
 
@@ -291,10 +304,9 @@ test("the dead and the left are forgotten after a time, and the owner hears of i
 test("a node whose metadata names another cluster never enters the view", () => {
   const state = create(({ meta }) => meta[0] !== 66);
   const foreign = { meta: Uint8Array.of(66) };
-  expect(kinds(apply(state, 0, alive("n1", 1, foreign), { type: "merge", nodes: [remote("n2", 1, "alive", foreign)] }))).toEqual([
-    "dropped",
-    "dropped",
-  ]);
+  expect(
+    kinds(apply(state, 0, alive("n1", 1, foreign), { type: "merge", nodes: [remote("n2", 1, "alive", foreign)], isSole: false })),
+  ).toEqual(["dropped", "dropped"]);
   expect(state.nodes).toHaveLength(1);
 });
 
