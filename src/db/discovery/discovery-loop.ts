@@ -196,7 +196,8 @@ export class DiscoveryLoop implements AsyncDisposable {
       const answer = this.#bounded(tidyServers(servers));
       if (answer.length === 0) throw new CodedError("not_found", "discovery names no server");
       this.#onAnswer(answer);
-      return waitAfterAnswerMs(ttlMs, this.#options, random);
+      // Counted from its start, as the gap is that comes before every wait.
+      return Math.max(0, waitAfterAnswerMs(ttlMs, this.#options, random) - minGapMs);
     } catch (error) {
       if (!signal.aborted) this.#onFailure(error);
       return waitAfterFailureMs(Math.max(1, this.#failures), this.#options, random);

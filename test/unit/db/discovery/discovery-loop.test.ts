@@ -146,6 +146,23 @@ test("a server goes with the second answer that lacks it, and comes with the fir
   });
 });
 
+// Case 46
+test.each([
+  ["5 s: the interval is waited for", 5000, 60_000, 70_000],
+  ["90 s: it is waited for", 90_000, 90_000, 100_000],
+  ["none: the interval is waited for", undefined, 60_000, 70_000],
+])("the next lookup after an answer with a TTL of %s", async (_what, ttlMs, leastMs, mostMs) => {
+  for (let seed = 1; seed <= 5; seed++) {
+    await withLoop({ first: { servers: some, ...(ttlMs === undefined ? {} : { ttlMs }) }, seed }, async ({ clock, lookups }) => {
+      await clock.advance(1_000_000);
+      const gaps = lookups.slice(1).map((at, i) => at - (lookups[i] as number));
+      expect(gaps.length).toBeGreaterThan(8);
+      expect(Math.min(...gaps)).toBeGreaterThanOrEqual(leastMs);
+      expect(Math.max(...gaps)).toBeLessThan(mostMs);
+    });
+  }
+});
+
 test("failures between two answers count for nothing", async () => {
   await withLoop({}, async ({ clock, names, answer }) => {
     answer({ servers: [server("a")] });
