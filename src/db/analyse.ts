@@ -138,6 +138,9 @@ function addOther(type: string, body: SyntaxNode, findings: Findings): void {
     findings.leavesState = true;
     if (!harmlessAlone.has(type)) findings.bound = true;
     findings.add("session", verbOf(type));
+    // What was prepared is not known here. A cursor's query runs with it, to its end WITH HOLD.
+    if (type === "ExecuteStmt") findings.add("ambiguous", "EXECUTE");
+    else if (type === "DeclareCursorStmt") addStatement(...onlyEntry(body["query"]), findings);
     return;
   }
   if (isTemporary(body)) leaveBehind(findings);
@@ -169,8 +172,9 @@ function addExplain(body: SyntaxNode, findings: Findings): void {
   const analyze = options.findLast((option) => option.DefElem?.defname === "analyze")?.DefElem;
   const [type, inner] = onlyEntry(body["query"]);
   findings.add("read", "EXPLAIN");
+  const runs = analyze !== undefined && !isOff(analyze.arg);
   if (type === "ExecuteStmt") findings.add("session", "EXPLAIN EXECUTE");
-  else if (analyze && !isOff(analyze.arg)) addStatement(type, inner, findings);
+  if (runs) addStatement(type, inner, findings);
 }
 
 function onlyEntry(node: unknown): [type: string, body: SyntaxNode] {

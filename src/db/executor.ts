@@ -1,7 +1,7 @@
 import { type Clock, CodedError, type Random, startDeadline } from "../base/index.ts";
 import type { DbMetrics } from "./db-metrics.ts";
-import { type ErrorClass, errorClass } from "./hosts/error-class.ts";
-import { type Host, NotConnectedError } from "./hosts/host.ts";
+import { type ErrorClass, errorClass, isClientTimeout } from "./hosts/error-class.ts";
+import type { Host } from "./hosts/host.ts";
 import { type HostList, noReplicaReason, pickReplica, type ReplicaChoice, type ReplicaState } from "./hosts/host-list.ts";
 import type { HostMonitor } from "./hosts/host-monitor.ts";
 import { Permit } from "./overload/permit.ts";
@@ -129,7 +129,8 @@ export class Executor {
         return value;
       } catch (error) {
         const kind = this.#note(host, error, signal);
-        failure = { error: kind === "lost" ? connectionLost(host, plan.repeatable, error) : error };
+        const lost = kind === "lost" || isClientTimeout(error);
+        failure = { error: lost ? (plan.repeatable ? finalError(host, kind, error) : outcomeUnknown(host, error)) : error };
         if (kind === "misroute") {
           reason = "misroute";
           plan.onMisroute();
@@ -141,7 +142,7 @@ export class Executor {
           reason = "conflict";
           break;
         }
-        if (kind === "statement" || kind === "slow") throw error;
+        if (kind === "statement" || kind === "slow") throw failure.error;
         // One loss may be an idle connection that died unnoticed; a second one is the server.
         if (kind === "lost" && !lostOnce.has(host)) lostOnce.add(host);
         else {
@@ -197,7 +198,8 @@ export class Executor {
   ): Promise<[T, Host]> {
     const { clock, hosts, retries } = this.#deps;
     const endMs = clock.monotonic() + this.#options.primaryDeadlineMs;
-    let lost = 0;
+    let repeatedAtOnce = false;
+    let maybeDone = false;
     for (let tries = 1; ; tries++) {
       const host = hosts.snapshot.primary?.host;
       let failure: unknown;
@@ -208,20 +210,25 @@ export class Executor {
         failure = error;
       }
       const kind = host ? this.#note(host, failure, signal) : "connect_failed";
-      if (kind === "lost") {
-        // A read whose connection had died unnoticed is repeated once, at once.
-        if (plan.idempotent && plan.reading && ++lost === 1 && retries.spend()) continue;
-        if (!plan.idempotent || plan.reading) throw connectionLost(host, plan.undoneWhenLost, failure);
-      } else if (kind !== "connect_failed" && !(kind === "misroute" && plan.refusedWhole)) {
-        throw failure;
+      if (signal.aborted) throw failure;
+      const lost = kind === "lost" || isClientTimeout(failure);
+      // A read whose connection had died unnoticed is repeated once, at once.
+      if (kind === "lost" && plan.idempotent && plan.reading && !repeatedAtOnce && retries.spend()) {
+        repeatedAtOnce = true;
+        continue;
       }
+      // From here on no failure says that nothing happened.
+      maybeDone ||= lost && !plan.undoneWhenLost;
+      const untouched = kind === "connect_failed" || (kind === "misroute" && plan.refusedWhole);
+      const final = maybeDone ? outcomeUnknown(host, failure) : lost || untouched ? finalError(host, kind, failure) : failure;
+      if (lost ? !plan.idempotent || plan.reading : !untouched) throw final;
       const delayMs = this.#delayMs(tries, plan.reading);
-      if (delayMs === undefined || clock.monotonic() + delayMs >= endMs) throw finalError(host, kind, plan.undoneWhenLost, failure);
+      if (delayMs === undefined || clock.monotonic() + delayMs >= endMs) throw final;
       // A new primary ends the wait.
       using patience = startDeadline(clock, delayMs, signal);
       await hosts.primaryOtherThan(host, patience.signal).catch(() => signal.throwIfAborted());
       // A new primary has not been asked yet.
-      if (host && hosts.snapshot.primary?.host === host) this.#spendRetry(finalError(host, kind, plan.undoneWhenLost, failure));
+      if (host && hosts.snapshot.primary?.host === host) this.#spendRetry(final);
     }
   }
 
@@ -285,7 +292,7 @@ export class Executor {
   /** Classes and counts a failure, and reports the host where it is the host's. */
   #note(host: Host, error: unknown, signal: AbortSignal): ErrorClass {
     if (signal.aborted) return "statement";
-    const kind = error instanceof NotConnectedError ? error.reason : errorClass(error);
+    const kind = errorClass(error);
     if (kind !== "statement") this.#deps.metrics.errors.add(1, { host: host.name, class: kind });
     if (host.role === "primary" && (kind === "overload" || kind === "slow" || kind === "lost")) this.#deps.gate?.noteTrouble();
     const silent = kind === "slow" && (error as { code?: string }).code !== "57014";
@@ -298,34 +305,21 @@ function noPrimary(reason: string): CodedError {
   return new CodedError("database_unavailable", "no database server accepts writes", { reason }, { retryAfterMs: 1000 });
 }
 
-function finalError(host: Host | undefined, kind: ErrorClass, undone: boolean, failure: unknown): unknown {
-  if (kind === "lost") return connectionLost(host, undone, failure);
-  if (kind !== "misroute") return kind === "connect_failed" && !CodedError.is(failure) ? notReached(host, failure) : failure;
-  return new CodedError(
-    "database_unavailable",
-    "the database server does not accept writes",
-    { host: host?.name },
-    { cause: failure, retryAfterMs: 1000 },
-  );
+function finalError(host: Host | undefined, kind: ErrorClass, cause: unknown): unknown {
+  if (CodedError.is(cause)) return cause;
+  const fields = { host: host?.name };
+  if (kind === "misroute") return unavailable("the database server does not accept writes", fields, cause, 1000);
+  // The driver found its connection gone before it sent anything.
+  if (kind === "connect_failed") return unavailable("the database server cannot be reached", fields, cause, 1000);
+  if (kind === "slow") return unavailable("the database server did not answer in time", fields, cause);
+  return unavailable("the connection to the database server was lost", fields, cause);
 }
 
-/** The driver found its connection gone before it sent anything. */
-function notReached(host: Host | undefined, cause: unknown): CodedError {
-  return new CodedError(
-    "database_unavailable",
-    "the database server cannot be reached",
-    { host: host?.name },
-    { cause, retryAfterMs: 1000 },
-  );
+function unavailable(message: string, fields: { host: string | undefined }, cause: unknown, retryAfterMs?: number): CodedError {
+  return new CodedError("database_unavailable", message, fields, { cause, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
 }
 
-function connectionLost(host: Host | undefined, undone: boolean, cause: unknown): CodedError {
-  return undone
-    ? new CodedError("database_unavailable", "the connection to the database server was lost", { host: host?.name }, { cause })
-    : new CodedError(
-        "outcome_unknown",
-        "the connection was lost while a statement ran; it may have been applied",
-        { host: host?.name },
-        { cause },
-      );
+function outcomeUnknown(host: Host | undefined, cause: unknown): CodedError {
+  const message = "the connection was lost while a statement ran; it may have been applied";
+  return new CodedError("outcome_unknown", message, { host: host?.name }, { cause });
 }

@@ -162,7 +162,7 @@ export class LoadBalancer implements AsyncDisposable {
     if (outer) return await fn(handle(outer, signal));
     return await this.#track(async () => {
       const { host, lease } = await this.#router.connection(signal);
-      const onWrite = () => this.#router.wrote(frame);
+      const onWrite = (outcome: { acknowledged: boolean }) => this.#router.wrote(frame, outcome);
       const pinned = new PinnedConnection({ host, lease, onWrite, signal, analyse: (text) => this.#classifier.analyse(text) });
       try {
         return await this.#frames.run({ ...frame, transaction: pinned }, () => fn(handle(pinned, signal)));
@@ -301,7 +301,7 @@ export class LoadBalancer implements AsyncDisposable {
       start: (first, text, begin, signal) => this.#router.transaction(frame, options, first, text, begin, signal),
     });
     const work = () => this.#frames.run({ ...frame, transaction }, () => fn(handle(transaction, signal)));
-    return await transaction.perform(work, () => this.#router.wrote(frame));
+    return await transaction.perform(work, (outcome) => this.#router.wrote(frame, outcome));
   }
 
   #within<T>(change: Partial<Frame>, fn: () => Promise<T>): Promise<T> {

@@ -1,6 +1,6 @@
 import { CodedError, Mutex } from "../base/index.ts";
 import type { Analysis } from "./analyse.ts";
-import { errorClass } from "./hosts/error-class.ts";
+import { errorClass, isClientTimeout } from "./hosts/error-class.ts";
 import type { Host, Lease, QueryResult, Values } from "./hosts/host.ts";
 import type { OpenTransaction } from "./session.ts";
 import { Transaction } from "./transaction.ts";
@@ -10,8 +10,8 @@ export interface PinnedConnectionDeps {
   readonly host: Host;
   readonly lease: Lease;
   readonly analyse: (text: string) => Analysis;
-  /** Told before and after everything that may write. */
-  readonly onWrite: () => Promise<void>;
+  /** Told before everything that may write, and after it where it was done. */
+  readonly onWrite: (outcome: { readonly acknowledged: boolean }) => Promise<void>;
   readonly signal: AbortSignal;
 }
 
@@ -75,15 +75,18 @@ export class PinnedConnection implements OpenTransaction {
     }
     if (analysis.leavesState) lease.discard();
     const writes = !["read", "session", "empty"].includes(analysis.kind);
-    if (writes) await onWrite();
+    if (writes) await onWrite({ acknowledged: false });
     try {
-      return await lease.query<R>(text, values, signal);
+      const result = await lease.query<R>(text, values, signal);
+      if (writes) await onWrite({ acknowledged: true });
+      return result;
     } catch (error) {
-      if (errorClass(error) !== "lost") throw error;
-      const code = writes ? "outcome_unknown" : "database_unavailable";
+      if (writes) await onWrite({ acknowledged: false });
+      const kind = errorClass(error);
+      const lost = kind === "lost" || isClientTimeout(error);
+      if (!lost && kind !== "connect_failed") throw error;
+      const code = lost && writes ? "outcome_unknown" : "database_unavailable";
       throw new CodedError(code, "the connection was lost", { host: host.name }, { cause: error });
-    } finally {
-      if (writes) await onWrite();
     }
   }
 }

@@ -108,7 +108,7 @@ export class Router {
   }
 
   /** Notes that something may have been written; what the session's keys must see is published when it ends. */
-  async wrote(frame: Frame, { acknowledged = true } = {}): Promise<void> {
+  async wrote(frame: Frame, { acknowledged }: { readonly acknowledged: boolean }): Promise<void> {
     const { session } = frame;
     mark(frame);
     if (frame.ignoreWrites) return;
@@ -142,9 +142,12 @@ export class Router {
     };
     const plan = { session, followsWrites: Frames.followsWrites(frame), repeatable, maxStalenessMs, onMisroute };
     try {
-      return await executor.read(plan, attempt, signal);
-    } finally {
-      if (refused) await this.wrote(frame);
+      const value = await executor.read(plan, attempt, signal);
+      if (refused) await this.wrote(frame, { acknowledged: true });
+      return value;
+    } catch (error) {
+      if (refused && !CodedError.is(error, "database_unavailable")) await this.wrote(frame, { acknowledged: false });
+      throw error;
     }
   }
 
@@ -168,7 +171,7 @@ export class Router {
     const plan = { kind: analysis.kind, idempotent, refusedWhole, undoneWhenLost: false };
     try {
       const value = await executor.write(plan, attempt, signal);
-      await this.wrote(frame);
+      await this.wrote(frame, { acknowledged: true });
       return value;
     } catch (error) {
       // Nothing was done, so that later sessions have nothing to see.

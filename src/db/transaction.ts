@@ -1,7 +1,7 @@
 import { CodedError, Mutex, neverAborted } from "../base/index.ts";
 import type { Analysis } from "./analyse.ts";
-import { errorClass, poisonsConnection } from "./hosts/error-class.ts";
-import { type Host, type Lease, NotConnectedError, type QueryResult, type Values } from "./hosts/host.ts";
+import { errorClass, isClientTimeout, NotConnectedError, poisonsConnection } from "./hosts/error-class.ts";
+import type { Host, Lease, QueryResult, Values } from "./hosts/host.ts";
 import type { IsolationLevel, OpenTransaction } from "./session.ts";
 
 /** Where and how a transaction begins; decided when its first statement comes. */
@@ -22,6 +22,9 @@ type Starter = <T>(
 /** What a transaction needs of a server. */
 export type TransactionHost = Pick<Host, "acquire" | "name" | "role">;
 
+/** Told at the end of a transaction that has written, or may have: `acknowledged` where it is known to be committed. */
+type OnWritten = (outcome: { readonly acknowledged: boolean }) => Promise<void>;
+
 /** What a transaction works with. */
 export interface TransactionDeps {
   readonly analyse: (text: string) => Analysis;
@@ -39,8 +42,10 @@ export class Transaction implements OpenTransaction {
   #readOnly = false;
   #readOnlyDepth = 0;
   #open = true;
-  /** A statement may still run on the connection although nobody waits for it. */
-  #givenUp = false;
+  /** Why nothing more may run on the connection: it is busy with what nobody waits for, or in no transaction any more. */
+  #doomed: CodedError | undefined;
+  /** What was done so far may have been committed by a statement. */
+  #strayed = false;
   readonly #savepoints: { name: string; set: boolean }[] = [];
   #savepointCount = 0;
 
@@ -57,16 +62,22 @@ export class Transaction implements OpenTransaction {
   }
 
   /**
-   * Runs `fn` as this transaction: commits what it did, undoes it where it throws, and gives the connection back. `onWritten` is told
-   * at the end of one that may have written. Errors: those of `fn`; `outcome_unknown`; `failed_precondition` where a failed statement
-   * had already doomed it.
+   * Runs `fn` as this transaction: commits what it did, undoes it where it throws, and gives the connection back. Errors: those of
+   * `fn`; `outcome_unknown`; `database_unavailable` where the connection was lost before COMMIT; `failed_precondition` where a failed
+   * statement had already doomed it.
    */
-  async perform<T>(fn: () => Promise<T>, onWritten: () => Promise<void>): Promise<T> {
+  async perform<T>(fn: () => Promise<T>, onWritten: OnWritten): Promise<T> {
+    let unknown = false;
     try {
       const value = await fn();
-      await this.#commit().finally(() => (this.#lease && !this.#readOnly ? onWritten() : undefined));
+      await this.#commit().catch((error: unknown) => {
+        unknown = CodedError.is(error, "outcome_unknown");
+        throw error;
+      });
+      if (this.#mayHaveWritten) await onWritten({ acknowledged: true });
       return value;
     } catch (error) {
+      if ((unknown || this.#strayed) && this.#mayHaveWritten) await onWritten({ acknowledged: false });
       await this.#rollback();
       throw error;
     } finally {
@@ -91,7 +102,7 @@ export class Transaction implements OpenTransaction {
       const lease = this.#lease;
       if (!lease || !savepoint.set) return;
       await this.#turn.run(async () => {
-        if (this.#givenUp) throw givenUp();
+        if (this.#doomed) throw this.#doomed;
         for (const command of commands) await this.#send(lease, command, undefined, signal);
       }, signal);
     };
@@ -109,6 +120,11 @@ export class Transaction implements OpenTransaction {
     }
   }
 
+  get #mayHaveWritten(): boolean {
+    return this.#lease !== undefined && !this.#readOnly;
+  }
+
+  /** Errors: `outcome_unknown` where it may be committed; after any other, it is not. */
   async #commit(): Promise<void> {
     const { signal } = this.#deps;
     this.#open = false;
@@ -116,15 +132,16 @@ export class Transaction implements OpenTransaction {
       const lease = this.#lease;
       if (!lease) return;
       signal.throwIfAborted();
-      if (this.#givenUp) throw givenUp();
+      if (this.#doomed) throw this.#doomed;
       let command: string;
       try {
         command = (await this.#send(lease, "COMMIT", undefined, signal)).command;
       } catch (error) {
         // What was read stays true, however the end was lost.
         if (this.#readOnly) return;
+        // What the server says of itself, and what was never sent, leaves no doubt: nothing is committed.
         const kind = errorClass(error);
-        if (kind !== "lost" && kind !== "slow" && !signal.aborted) throw error;
+        if (kind !== "lost" && !isClientTimeout(error) && !signal.aborted) throw this.#translate(error);
         throw new CodedError("outcome_unknown", "the connection was lost during COMMIT", { host: this.#host?.name }, { cause: error });
       }
       if (command === "ROLLBACK")
@@ -136,7 +153,7 @@ export class Transaction implements OpenTransaction {
   async #rollback(): Promise<void> {
     this.#open = false;
     await this.#turn.run(async () => {
-      if (this.#givenUp) this.#lease?.discard();
+      if (this.#doomed) this.#lease?.discard();
       else await this.#lease?.query("ROLLBACK", undefined, neverAborted).catch(() => this.#lease?.discard());
     }, neverAborted);
   }
@@ -148,7 +165,7 @@ export class Transaction implements OpenTransaction {
         reasons: analysis.reasons,
       });
     }
-    if (this.#givenUp) throw givenUp();
+    if (this.#doomed) throw this.#doomed;
     const begun = this.#lease;
     if (!begun) return await this.#first<R>(analysis, text, values, signal);
     return await this.#statement<R>(begun, analysis, text, values, signal);
@@ -160,13 +177,14 @@ export class Transaction implements OpenTransaction {
       if (plan.readOnly) refuseWrites(analysis);
       const lease = await host.acquire(signal);
       try {
-        this.#givenUp = false;
+        this.#doomed = undefined;
+        for (const savepoint of this.#savepoints) savepoint.set = false;
         await this.#begin(lease, host, plan, signal);
         const result = await this.#statement<R>(lease, analysis, text, values, signal);
         this.#keep(lease, host);
         return result;
       } catch (error) {
-        const kind = error instanceof NotConnectedError ? error.reason : errorClass(error);
+        const kind = errorClass(error);
         if (kind !== "statement" && kind !== "slow") {
           lease.discard();
           lease[Symbol.dispose]();
@@ -174,7 +192,7 @@ export class Transaction implements OpenTransaction {
         }
         // The statement's own fault: the transaction has begun and failed, as it would have in any later statement.
         this.#keep(lease, host);
-        failure = { error };
+        failure = { error: this.#translate(error) };
         return undefined;
       }
     };
@@ -208,21 +226,27 @@ export class Transaction implements OpenTransaction {
     if (analysis.leavesState) lease.discard();
     try {
       const result = await this.#send<R>(lease, text, values, signal);
-      if (lease.transactionStatus === "I") {
-        lease.discard();
-        throw new CodedError("failed_precondition", "a statement ended the transaction it was in");
-      }
+      this.#noteStray(lease);
+      if (this.#strayed) throw this.#doomed;
       return result;
     } catch (error) {
+      this.#noteStray(lease);
       throw this.#lease ? this.#translate(error) : error;
     }
+  }
+
+  /** A text that could not be parsed may have held a COMMIT; what came after it would stand alone. */
+  #noteStray(lease: Lease): void {
+    if (lease.transactionStatus !== "I") return;
+    this.#strayed = true;
+    this.#doomed ??= new CodedError("failed_precondition", "a statement ended the transaction it was in");
   }
 
   async #send<R>(lease: Lease, text: string, values: Values, signal: AbortSignal): Promise<QueryResult<R>> {
     try {
       return await lease.query<R>(text, values, signal);
     } catch (error) {
-      if (signal.aborted || (errorClass(error) === "slow" && poisonsConnection(error))) this.#givenUp = true;
+      if (signal.aborted || (errorClass(error) === "slow" && poisonsConnection(error))) this.#doomed = givenUp();
       throw error;
     }
   }
@@ -231,7 +255,7 @@ export class Transaction implements OpenTransaction {
   #translate(error: unknown): unknown {
     const kind = errorClass(error);
     if (kind === "misroute" && this.#readOnly) return writeRefused(["refused by the server"], error);
-    if (kind !== "lost" && kind !== "connect_failed") return error;
+    if (kind !== "lost" && kind !== "connect_failed" && !isClientTimeout(error)) return error;
     return new CodedError(
       "database_unavailable",
       "the connection was lost inside a transaction, which is thereby rolled back",

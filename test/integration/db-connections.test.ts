@@ -77,7 +77,8 @@ test("a backend that stops answering costs its connection, not the next query", 
   const pid = await pidOnPrimary(tested);
   process.kill(pid, "SIGSTOP");
   try {
-    await expect(tested.usePrimary(() => tested.query("SELECT 1"))).rejects.toThrow("Query read timeout");
+    const failure = await failureOf(tested.usePrimary(() => tested.query("SELECT 1")));
+    expect(failure).toMatchObject({ code: "database_unavailable", cause: { message: "Query read timeout" } });
     expect(await pidOnPrimary(tested)).not.toBe(pid);
   } finally {
     process.kill(pid, "SIGCONT");
@@ -98,6 +99,35 @@ test("a server that hangs does not keep a load balancer from closing", async () 
   } finally {
     signal("SIGCONT");
   }
+});
+
+test("a server that ends connections before they stand has done nothing of a write", async () => {
+  await using front = await startTcpFront(1);
+  await using tested = await createLoadBalancer({ ...options({ primaryAttempts: 2 }), primary: `postgres://u@127.0.0.1:${front.port}/x` });
+  const failure = await failureOf(tested.query("INSERT INTO t VALUES (1)"));
+  expect(failure).toMatchObject({ code: "database_unavailable", fields: { reason: "connect_failed" } });
+});
+
+test("what a connection of one's own has prepared may write, so that the session follows it", async () => {
+  const readsAt = async (work: (connection: { query(text: string): Promise<unknown> }) => Promise<unknown>) =>
+    await lb.session(async () => {
+      await lb.connection(work);
+      const { rows } = await lb.query<{ standby: boolean }>("SELECT pg_is_in_recovery() AS standby");
+      return rows[0]?.standby ? "replica" : "primary";
+    });
+  expect(await readsAt((one) => one.query("SET work_mem = '1MB'"))).toBe("replica");
+  expect(
+    await readsAt(async (one) => {
+      await one.query("PREPARE w AS INSERT INTO t VALUES ($1)");
+      await one.query("EXECUTE w(1)");
+    }),
+  ).toBe("primary");
+  await cluster.sql(
+    cluster.primary,
+    "CREATE OR REPLACE FUNCTION writes(n int) RETURNS int LANGUAGE sql AS 'INSERT INTO t VALUES (n) RETURNING id'",
+  );
+  expect(await readsAt((one) => one.query("DECLARE c CURSOR WITH HOLD FOR SELECT writes(2)"))).toBe("primary");
+  expect(await cluster.sql(cluster.primary, "SELECT id FROM t ORDER BY id")).toEqual([{ id: 1 }, { id: 2 }]);
 });
 
 describe("a text that leaves a transaction open", () => {

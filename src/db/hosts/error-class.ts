@@ -59,8 +59,20 @@ const byMessage: Readonly<Record<string, ErrorClass>> = {
   "Query read timeout": "slow",
 };
 
+/** No connection could be had: nothing was sent, so anything may be tried again or elsewhere. */
+export class NotConnectedError extends CodedError {
+  readonly reason: ErrorClass;
+
+  constructor(host: string, reason: ErrorClass, cause: unknown) {
+    const message = reason === "overload" ? "every connection to the database server is in use" : "cannot connect to the database server";
+    super("database_unavailable", message, { host, reason }, { cause, retryAfterMs: 1000 });
+    this.reason = reason;
+  }
+}
+
 /** Classes an error by its code and severity, by message only where the driver gives nothing else. */
 export function errorClass(error: unknown): ErrorClass {
+  if (error instanceof NotConnectedError) return error.reason;
   if (!(error instanceof Error) || CodedError.is(error)) return "statement";
   const code = errnoOf(error);
   if (code === undefined) return byMessage[error.message] ?? "statement";

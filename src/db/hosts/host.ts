@@ -5,7 +5,7 @@ import type { Logger } from "../../observability/index.ts";
 import type { Position } from "../position/position.ts";
 import { requestCancel } from "./cancel-request.ts";
 import type { ServerAddress } from "./connection-url.ts";
-import { type ErrorClass, errorClass, isClientTimeout, poisonsConnection } from "./error-class.ts";
+import { type ErrorClass, errorClass, isClientTimeout, NotConnectedError, poisonsConnection } from "./error-class.ts";
 import { LatencyWindow } from "./latency-window.ts";
 import { type AnnouncedRole, RoleClient } from "./role-client.ts";
 import { type FactsRow, factsOf, factsSql, reachedPosition, type ServerFacts, writtenPosition } from "./server-facts.ts";
@@ -75,17 +75,6 @@ export interface Lease extends Disposable {
   readonly transactionStatus: "I" | "T" | "E" | null;
   /** The connection is closed instead of kept when it comes back. */
   discard(): void;
-}
-
-/** No connection could be had: nothing was sent, so anything may be tried again or elsewhere. */
-export class NotConnectedError extends CodedError {
-  readonly reason: ErrorClass;
-
-  constructor(host: string, reason: ErrorClass, cause: unknown) {
-    const message = reason === "overload" ? "every connection to the database server is in use" : "cannot connect to the database server";
-    super("database_unavailable", message, { host, reason }, { cause, retryAfterMs: 1000 });
-    this.reason = reason;
-  }
 }
 
 /** One PostgreSQL server in one role, and the connections to it. A server whose role changes gets a new host. */
@@ -257,6 +246,7 @@ export class Host {
   #lease(client: pg.PoolClient): Lease {
     const { clock } = this.#deps;
     let broken = false;
+    let unwanted = false;
     // The pool takes its own listener off while a connection is out.
     const onError = () => {
       broken = true;
@@ -288,14 +278,14 @@ export class Host {
         return client.getTransactionStatus() as "I" | "T" | "E" | null;
       },
       discard: () => {
-        broken = true;
+        unwanted = true;
       },
       [Symbol.dispose]: () => {
         client.off("error", onError);
         this.#out.delete(client);
         this.#outstanding--;
         // Whatever state a transaction left behind must not reach the next user.
-        client.release(broken || client.getTransactionStatus() !== "I");
+        client.release(broken || unwanted || client.getTransactionStatus() !== "I");
       },
     };
   }
@@ -326,6 +316,7 @@ export class Host {
 
 function notConnectedReason(error: unknown, exhausted: boolean): ErrorClass {
   if (exhausted) return "overload";
-  // Refused by ourselves, as the wrong server: nothing was sent.
-  return CodedError.is(error) ? "connect_failed" : errorClass(error);
+  const kind = errorClass(error);
+  // Refused by ourselves, as the wrong server, or lost on the way, or silent: nothing was sent.
+  return CodedError.is(error) || kind === "lost" || kind === "slow" ? "connect_failed" : kind;
 }

@@ -124,6 +124,7 @@ describe("whatever changes something belongs to the primary", () => {
     "/* app:web */ INSERT INTO t VALUES (1)",
     "-- c\n DELETE FROM t",
     "PREPARE TRANSACTION 'x'",
+    "DECLARE c CURSOR FOR SELECT 1 FROM t FOR UPDATE",
     "DELETE FROM t; SELECT 1",
   ]);
 });
@@ -132,6 +133,9 @@ describe("what cannot be told apart is ambiguous", () => {
   table("ambiguous", [
     "CALL p()",
     "DO $$ BEGIN PERFORM 1; END $$",
+    "EXECUTE p(1)",
+    "EXPLAIN ANALYZE EXECUTE p(1)",
+    "DECLARE c CURSOR FOR SELECT my_function(1)",
     "SELECT my_function(1)",
     "SELECT other.lower('A')",
     "SELECT public.nextval('s')",
@@ -152,7 +156,6 @@ describe("what works on one connection is session", () => {
     "RESET ALL",
     "DISCARD ALL",
     "PREPARE p AS INSERT INTO t VALUES ($1)",
-    "EXECUTE p(1)",
     "EXPLAIN EXECUTE p(1)",
     "DEALLOCATE p",
     "DECLARE c CURSOR WITH HOLD FOR SELECT 1",

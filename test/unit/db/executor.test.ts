@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import { CodedError, neverAborted, type Random } from "../../../src/base/index.ts";
 import { defineDbMetrics } from "../../../src/db/db-metrics.ts";
 import { defaultExecutorOptions, Executor, type WritePlan } from "../../../src/db/executor.ts";
-import { type Host, NotConnectedError } from "../../../src/db/hosts/host.ts";
+import { NotConnectedError } from "../../../src/db/hosts/error-class.ts";
+import type { Host } from "../../../src/db/hosts/host.ts";
 import { HostList, type ReplicaState } from "../../../src/db/hosts/host-list.ts";
 import type { HostMonitor } from "../../../src/db/hosts/host-monitor.ts";
 import { defaultOverloadOptions, type OverloadOptions } from "../../../src/db/overload/overload-options.ts";
@@ -126,6 +127,27 @@ describe("a write", () => {
     const always = scene();
     const failure = await always.clock.until(failureOf(always.write(always.script(...Array(9).fill(lost)), { idempotent: true })));
     expect(failure.code).toBe("outcome_unknown");
+  });
+
+  test.each([
+    ["cannot connect", refused],
+    ["finds no room", (host: Host) => new NotConnectedError(host.name, "overload", undefined)],
+    ["is refused", () => serverError("23505")],
+    ["is cancelled", () => serverError("57014")],
+  ])("that was lost once is not said to be undone when it later %s", async (_what, later) => {
+    const { clock, script, write } = scene();
+    const attempt = script(() => serverError("57P01", "FATAL"), later, later, later, later);
+    const failure = await clock.until(failureOf(write(attempt, { idempotent: true })));
+    expect(failure).toMatchObject({ code: "outcome_unknown", cause: later({ name: "p" } as Host) });
+  });
+
+  test("whose server says nothing any more has no known outcome; one that reads has failed", async () => {
+    const silence = () => new Error("Query read timeout");
+    const { clock, script, write, read, reported } = scene({ replicas: 1 });
+    expect(await clock.until(failureOf(write(script(silence))))).toMatchObject({ code: "outcome_unknown" });
+    expect(reported).toEqual(["p"]);
+    expect(await clock.until(failureOf(read(script(silence))))).toMatchObject({ code: "database_unavailable" });
+    expect(reported).toEqual(["p", "r0"]);
   });
 
   test("that a server undoes with its connection is known not to have happened", async () => {
