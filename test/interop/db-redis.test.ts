@@ -29,7 +29,13 @@ describe.skipIf(missing !== undefined)("two processes that share what sessions w
     for (const deps of [{}, { metrics }]) {
       const store = await connectRedis(redis.url, {}, { logger: silentLogger });
       closing.push(store);
-      const options = { primary: cluster.primary.url, replicas: [replica.url], probeTimeoutMs: 1000, sticking: { store } };
+      const options = {
+        primary: cluster.primary.url,
+        replicas: [replica.url],
+        probeTimeoutMs: 1000,
+        connectTimeoutMs: 30_000,
+        sticking: { store },
+      };
       balancers.push(await createLoadBalancer(options, deps));
     }
   });
@@ -68,6 +74,29 @@ describe.skipIf(missing !== undefined)("two processes that share what sessions w
     await until("the replica serves the key again", async () => (await port(2)) === replica.port);
   });
 
+  // Case 17
+  test("of an id that is hashed, neither Redis nor its keys show anything but a digest", async () => {
+    const token = "glpat-very-secret";
+    const asToken = <T>(lb: LoadBalancer, hashId: boolean, work: () => Promise<T>) =>
+      lb.session({ stick: [{ namespace: "api_key", id: token, hashId }] }, work);
+    await cluster.sql(replica, "SELECT pg_wal_replay_pause()");
+    try {
+      await asToken(writer(), true, () => writer().query("INSERT INTO t VALUES (500)"));
+      const keys = await redis.client.keys("*api_key*");
+      expect(keys).toHaveLength(1);
+      expect(keys[0]).toMatch(/^database-load-balancing\/write-location\/main\/api_key\/[0-9a-f]{64}$/);
+      const kept = await Promise.all((await redis.client.keys("*")).map(async (key) => `${key} ${await redis.client.get(key)}`));
+      expect(kept.filter((text) => text.includes(token))).toEqual([]);
+      const rows = async (hashId: boolean) =>
+        (await asToken(reader(), hashId, () => reader().query("SELECT id FROM t WHERE id = 500"))).rows.length;
+      expect([await rows(true), await rows(false)]).toEqual([1, 0]);
+    } finally {
+      await cluster.sql(replica, "SELECT pg_wal_replay_resume()");
+      await cluster.caughtUp();
+    }
+  });
+
+  // Case 18
   test("while Redis hangs, keys are read on the primary, nothing fails, and what has no key stays on the replica", async () => {
     const before = await sticksFailed();
     redis.freeze(true);
@@ -75,6 +104,9 @@ describe.skipIf(missing !== undefined)("two processes that share what sessions w
       await insert(4, 2000);
       expect(await has(4, 2000)).toBe(true);
       expect(await port(4)).toBe(cluster.primary.port);
+      // Far more than the primary has connections for, while somebody writes.
+      const [ports] = await Promise.all([Promise.all(Array.from({ length: 100 }, (_, i) => port(100 + i))), insert(4, 2001)]);
+      expect(new Set(ports)).toEqual(new Set([cluster.primary.port]));
       expect((await reader().query("SELECT current_setting('port')::int AS port")).rows).toEqual([{ port: replica.port }]);
       expect(await sticksFailed()).toBeGreaterThan(before);
     } finally {
