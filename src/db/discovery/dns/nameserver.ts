@@ -1,7 +1,7 @@
 import { promises as dns } from "node:dns";
 import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
-import { type Clock, CodedError } from "../../../base/index.ts";
+import { abortable, type Clock, CodedError, startDeadline } from "../../../base/index.ts";
 import { sameName } from "./dns-client.ts";
 
 /** What resolving a nameserver's name works with; files and network default to this machine's. */
@@ -14,6 +14,8 @@ export interface NameserverDeps {
 }
 
 const defaultTtlMs = 30_000;
+/** Where an address is known, the system's DNS has this long to give a newer one; the rest of the lookup's time is the nameserver's. */
+const renewalMs = 500;
 
 /** The address of the nameserver to ask: as given, from the hosts file, or from the system's DNS for as long as that holds. */
 export class Nameserver {
@@ -37,7 +39,9 @@ export class Nameserver {
     if (listed) return listed;
     if (sameName(this.#name, "localhost")) return "127.0.0.1";
     try {
-      const { address, ttlMs = defaultTtlMs } = await resolveName(this.#name, signal);
+      using patience = this.#known ? startDeadline(this.#deps.clock, renewalMs, signal) : undefined;
+      const given = patience?.signal ?? signal;
+      const { address, ttlMs = defaultTtlMs } = await abortable(resolveName(this.#name, given), given);
       this.#known = { address, untilMs: now + ttlMs };
     } catch (error) {
       signal.throwIfAborted();

@@ -77,3 +77,23 @@ test("a lookup that is given up ends with the signal's reason, whatever is known
   await clock.advance(60_000);
   await expect(tested.address(AbortSignal.abort(new Error("given up")))).rejects.toThrow("given up");
 });
+
+test("a system's DNS that says nothing leaves time to ask the nameserver where it was last", async () => {
+  let silent = false;
+  const given: AbortSignal[] = [];
+  const resolveName = async (_name: string, signal: AbortSignal): Promise<{ address: string }> => {
+    given.push(signal);
+    return silent ? new Promise(() => {}) : { address: "10.1.1.1" };
+  };
+  const { tested, clock } = nameserver("consul.example", { resolveName });
+  await tested.address(neverAborted);
+  silent = true;
+  await clock.advance(60_000);
+  const lookup = new AbortController();
+  const asking = tested.address(lookup.signal);
+  await clock.advance(500);
+  expect(await asking).toBe("10.1.1.1");
+  expect(lookup.signal.aborted).toBe(false);
+  expect(given.at(-1)?.aborted).toBe(true);
+  expect(clock.pending).toBe(0);
+});
