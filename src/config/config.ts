@@ -1,4 +1,4 @@
-import type { DiscoveryOptions } from "../db/index.ts";
+import type { DiscoveryOptions, GivenLoadBalancerOptions, RoleEndpointOptions, SwitchSettings } from "../db/index.ts";
 
 /** Where a listener binds. */
 export interface ListenAddress {
@@ -17,6 +17,11 @@ export interface JoinAddress {
   /** As the operator wrote it. */
   readonly text: string;
 }
+
+/** The load balancer's options but for those that say where the servers are and who else is there. */
+type BalancerOptions = Omit<GivenLoadBalancerOptions, "primary" | "replicas" | "discovery" | "name" | "processRole" | "switches"> & {
+  readonly switches: SwitchSettings;
+};
 
 /** Everything `gitaly serve` can be told, merged from file, environment and flags. Frozen. */
 export interface Config {
@@ -62,10 +67,17 @@ export interface Config {
     readonly replicas: readonly string[];
     /** Undefined: all servers are listed above. */
     readonly discovery: DiscoveryOptions | undefined;
-    /** For connections to servers that left the list. */
-    readonly disconnectTimeoutMs: number;
-    /** Undefined: sticky sessions are remembered in this process. */
-    readonly stickingRedisUrl: string | undefined;
+    /** What the load balancer is told beside where its servers are. */
+    readonly balancer: BalancerOptions;
+    readonly sticking: {
+      readonly store: "memory" | "redis" | "token";
+      readonly redisUrl: string | undefined;
+      /** The first signs positions, all are believed; undefined: one is derived from the cluster's id. */
+      readonly secrets: readonly string[] | undefined;
+    };
+    /** The limits of reads that fall back to the primary are of all nodes together. */
+    readonly fleetWide: boolean;
+    readonly roleEndpoints: RoleEndpointOptions;
   };
   readonly cache: {
     /** Undefined: `<data dir>/cache`. */

@@ -8,6 +8,11 @@ export function discoveryOptions(value: ValueOf): DiscoveryOptions | undefined {
   const interval = value("database.discovery.interval");
   const list = {
     ...(interval === undefined ? {} : { intervalMs: interval }),
+    retryMs: value("database.discovery.retry"),
+    maxRetryMs: value("database.discovery.max_retry"),
+    lookupTimeoutMs: value("database.discovery.lookup_timeout"),
+    maxAgeMs: value("database.discovery.max_age"),
+    snapshotMaxAgeMs: value("database.discovery.snapshot_max_age"),
     maxReplicaPools: value("database.discovery.max_replica_pools"),
     minReplicas: value("database.discovery.min_replicas"),
     seedHosts: value("database.discovery.seed_hosts"),

@@ -1,6 +1,6 @@
-import type { z } from "zod";
+import { databaseKeys } from "./database-keys.ts";
+import { hourMs, type KeySpec, key } from "./key-spec.ts";
 import {
-  databaseUrl,
   duration,
   encryptionKey,
   flag,
@@ -14,42 +14,10 @@ import {
   oneOf,
   peerAddress,
   positiveNumber,
-  redisUrl,
-  serverAddress,
   size,
   text,
   uint64,
 } from "./values.ts";
-
-/** A value as the file holds it, or as text from the environment or a flag becomes. */
-export type RawValue = string | number | bigint | boolean | readonly string[];
-
-/** How text becomes a value, and the type that the reference names. */
-export type KeyKind = "string" | "address" | "url" | "duration" | "size" | "integer" | "number" | "boolean" | "list" | "secrets";
-
-/** One key of the configuration. */
-export interface KeySpec<T = unknown, D extends RawValue | undefined = RawValue | undefined> {
-  readonly kind: KeyKind;
-  readonly schema: z.ZodType<T>;
-  /** As it would stand in the file; undefined: not set. */
-  readonly default: D;
-  /** What happens without a value, where there is no default. */
-  readonly unset?: string;
-  /** The flag of `gitaly serve`, without its dashes. */
-  readonly flag?: string;
-  /** One sentence for the reference. */
-  readonly doc: string;
-}
-
-type Extra = Pick<KeySpec, "unset" | "flag">;
-
-function key<T, const D extends RawValue>(kind: KeyKind, schema: z.ZodType<T>, doc: string, fallback: D, extra?: Extra): KeySpec<T, D>;
-function key<T>(kind: KeyKind, schema: z.ZodType<T>, doc: string, fallback: undefined, extra: Extra): KeySpec<T, undefined>;
-function key(kind: KeyKind, schema: z.ZodType, doc: string, fallback: RawValue | undefined, extra: Extra = {}): KeySpec {
-  return { kind, schema, doc, default: fallback, ...extra };
-}
-
-const hourMs = 3_600_000;
 
 /** Every key that has an effect now, by its name in the file. The reference page, the environment names and `config show` come from it. */
 export const keys = {
@@ -179,83 +147,7 @@ export const keys = {
   ),
   "object_storage.on_outage": key("string", oneOf("fail", "stale"), "What reads do while the object store is down.", "fail"),
 
-  "database.url": key(
-    "url",
-    databaseUrl,
-    "The primary PostgreSQL server. `--database` given more than once names the replicas after it.",
-    undefined,
-    {
-      flag: "database",
-      unset: "an embedded server in the data directory; a joining node takes the cluster's",
-    },
-  ),
-  "database.replicas": key("list", list(databaseUrl), "Read replicas of the primary.", []),
-  "database.discovery.source": key(
-    "string",
-    oneOf("dns", "pg_auto_failover", "patroni", "rds"),
-    "Who names more replicas, beside those in `database.replicas`. Servers found there have user, password and database of `database.url`.",
-    undefined,
-    { unset: "`dns` where `record` is set; without, there is no discovery" },
-  ),
-  "database.discovery.record": key("string", host, "DNS: the name to ask for.", undefined, { unset: "none" }),
-  "database.discovery.record_type": key(
-    "string",
-    oneOf("A", "AAAA", "SRV"),
-    "DNS: `SRV` gives hosts and ports, the others give hosts on the port of `database.url`.",
-    "A",
-  ),
-  "database.discovery.nameserver": key("string", host, "DNS: who is asked.", "localhost"),
-  "database.discovery.port": key("integer", integer(1, 65535), "DNS: the nameserver's port; the default is Consul's.", 8600),
-  "database.discovery.use_tcp": key("boolean", flag, "DNS: ask over TCP from the start.", false),
-  "database.discovery.monitor_url": key(
-    "url",
-    databaseUrl,
-    "pg_auto_failover: the monitor's database, with a user that may read its table of nodes.",
-    undefined,
-    { unset: "none" },
-  ),
-  "database.discovery.monitor_formation": key("string", text(), "pg_auto_failover: the formation.", "default"),
-  "database.discovery.monitor_group": key("integer", integer(0, 2 ** 31 - 1), "pg_auto_failover: the group in the formation.", 0),
-  "database.discovery.patroni_endpoints": key("list", list(httpUrl), "Patroni: REST APIs of some or all members.", []),
-  "database.discovery.rds_instance": key("string", text(), "RDS: the source instance; it and its read replicas are used.", undefined, {
-    unset: "none",
-  }),
-  "database.discovery.rds_cluster": key("string", text(), "RDS: the cluster whose members are used, instead of an instance.", undefined, {
-    unset: "none",
-  }),
-  "database.discovery.rds_region": key("string", text(), "RDS: the region.", undefined, { unset: "as the AWS SDK finds it" }),
-  "database.discovery.rds_endpoint": key("url", httpUrl, "RDS: the API.", undefined, { unset: "the region's" }),
-  "database.discovery.interval": key("duration", duration(1000, 24 * hourMs), "Least time between two questions.", undefined, {
-    unset: "`1m`, for pg_auto_failover and Patroni `5s`",
-  }),
-  "database.discovery.disconnect_timeout": key(
-    "duration",
-    duration(0, 24 * hourMs),
-    "How long connections to a server that left the list may finish what they do.",
-    "2m",
-  ),
-  "database.discovery.max_replica_pools": key(
-    "integer",
-    integer(1, 256),
-    "Replicas that one node connects to at most; each node chooses at random, and keeps to its choice.",
-    256,
-  ),
-  "database.discovery.min_replicas": key(
-    "integer",
-    integer(0, 256),
-    "As long as fewer other replicas are usable, a usable one is kept although discovery has stopped to name it.",
-    1,
-  ),
-  "database.discovery.seed_hosts": key(
-    "list",
-    list(serverAddress),
-    "HOST or HOST:PORT of replicas to start with when discovery does not answer and has not answered within a day.",
-    [],
-  ),
-  "database.sticking.store": key("string", oneOf("memory", "redis", "token"), "Where the positions of sticky sessions are kept.", "memory"),
-  "database.sticking.redis_url": key("url", redisUrl, 'The Redis server of `store = "redis"`, best one that all nodes use.', undefined, {
-    unset: "none",
-  }),
+  ...databaseKeys,
 
   "cache.dir": key("string", text(), "Directory of the repository cache.", undefined, { unset: "`<data dir>/cache`" }),
   "cache.max_bytes": key("size", size, "How large the cache may grow; it evicts what was not used for the longest time.", "10GiB"),

@@ -2,7 +2,8 @@ import { resolve } from "node:path";
 import { gossipPresets } from "../gossip/index.ts";
 import { formatHostPort, type HostPort, isLoopback } from "./addresses.ts";
 import type { Config, ListenAddress } from "./config.ts";
-import { discoveryOptions, discoveryProblems } from "./discovery.ts";
+import { databaseConfig } from "./database.ts";
+import { discoveryProblems } from "./discovery.ts";
 import { type KeyName, keys, type Values } from "./keys.ts";
 import { type ConfigInput, type Merged, mergeSources, sources } from "./merge.ts";
 import { tlsJoinSentence } from "./not-built.ts";
@@ -62,13 +63,7 @@ function build(merged: Merged, cwd: string): LoadedConfig {
       probeTimeoutMs: value("cluster.probe_timeout"),
     },
     objectStorage: { url: value("object_storage.url") },
-    database: {
-      url: value("database.url"),
-      replicas: value("database.replicas"),
-      discovery: discoveryOptions(value),
-      disconnectTimeoutMs: value("database.discovery.disconnect_timeout"),
-      stickingRedisUrl: value("database.sticking.redis_url"),
-    },
+    database: databaseConfig(value),
     cache: { dir: path("cache.dir"), maxBytes: value("cache.max_bytes"), minFreeBytes: value("cache.min_free_bytes") },
     git: { binPath: value("git.bin_path") },
     routing: { unawareClients: value("routing.unaware_clients"), http: value("routing.http") },
@@ -184,6 +179,9 @@ function checkDatabase(merged: Merged): Problem[] {
   }
   if (value("database.sticking.store") !== "redis" && redisUrl !== undefined) {
     problems.push(problemAt(merged, "database.sticking.redis_url", 'needs database.sticking.store = "redis"'));
+  }
+  if (value("database.sticking.store") !== "token" && value("database.sticking.secret") !== undefined) {
+    problems.push(problemAt(merged, "database.sticking.secret", 'needs database.sticking.store = "token"'));
   }
   for (const { key, message } of discoveryProblems(value, (key) => !hasDefault(merged, key)))
     problems.push(problemAt(merged, key, message));

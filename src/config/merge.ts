@@ -1,6 +1,7 @@
 import { CodedError, errnoOf } from "../base/index.ts";
 import { ignoredEnv } from "./ignored-keys.ts";
-import { envName, type KeyKind, type KeyName, type KeySpec, keys, type RawValue } from "./keys.ts";
+import type { KeyKind, KeySpec, RawValue } from "./key-spec.ts";
+import { envName, type KeyName, keys } from "./keys.ts";
 import { type NotBuilt, notBuilt, notBuiltValue } from "./not-built.ts";
 import type { Problem } from "./problems.ts";
 import { readToml } from "./read-toml.ts";

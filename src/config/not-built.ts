@@ -28,8 +28,6 @@ export const notBuilt: readonly NotBuilt[] = [
   { key: "storage", shape: "array", sentence: "standalone storages are not built yet; repositories live in object_storage.url" },
   { key: "storage", sentence: "retention, epochs and compaction cannot be set yet" },
   { key: "cluster.enabled", values: [false], sentence: "running without a cluster is not built yet; one node alone is a cluster of one" },
-  { key: "database.sticking.store", values: ["token"], sentence: "signed database positions are not built yet" },
-  { key: "database.sticking.secret", sentence: "signed database positions are not built yet" },
   { key: "object_storage.on_outage", values: ["stale"], sentence: 'serving stale reads is not built yet; use "fail"' },
   { key: "concurrency", sentence: limits },
   { key: "rate_limiting", sentence: limits },

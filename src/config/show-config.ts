@@ -1,5 +1,6 @@
 import { stringify } from "smol-toml";
-import { type KeyName, type KeySpec, keys } from "./keys.ts";
+import type { KeySpec } from "./key-spec.ts";
+import { type KeyName, keys } from "./keys.ts";
 import { loadConfig } from "./load-config.ts";
 import { type ConfigInput, mergeSources } from "./merge.ts";
 import { maskUrl } from "./urls.ts";

@@ -60,6 +60,12 @@ export const positiveNumber = z
   .number("must be a number above 0")
   .refine((value) => value > 0 && value <= 1e6, "must be above 0 and at most 1000000");
 
+/** A finite number from `min` to `max`. */
+export function numberFrom(min: number, max = 1e9) {
+  const message = max === 1e9 ? `must be a number from ${min}` : `must be a number from ${min} to ${max}`;
+  return z.number(message).refine((value) => value >= min && value <= max, message);
+}
+
 /** An unsigned 64-bit integer. */
 export const uint64 = z
   .union([z.bigint(), z.number().refine(Number.isSafeInteger).transform(BigInt)], "must be a whole number from 0 to 18446744073709551615")
@@ -109,6 +115,16 @@ export const encryptionKey = z.string("must be a string").refine((value) => {
 export function list<T>(item: z.ZodType<T>) {
   return z.array(item, "must be a list of strings").max(1000, "must have at most 1000 entries");
 }
+
+/** One value of what `item` accepts, or a list of at least one; gives a list. */
+export function oneOrMore<T>(item: z.ZodType<T>) {
+  return z.preprocess((value) => (typeof value === "string" ? [value] : value), list(item).min(1, "must not be empty"));
+}
+
+/** Text that signs something; kept as text, since it is compared with nothing. */
+export const signingSecret = z
+  .string("must be a string")
+  .refine((value) => Buffer.byteLength(value) >= 16 && value.length <= 1024, "must have 16 bytes or more, at most 1024 characters");
 
 /** `http://HOST[:PORT][/PATH]` without a slash at the end. */
 export const httpUrl = text().transform((value, context) => {

@@ -1,10 +1,10 @@
-import { startDeadline, systemClock, systemRandom } from "../base/index.ts";
+import { splitHostPort, startDeadline, systemClock, systemRandom } from "../base/index.ts";
 import { noMetrics, silentLogger } from "../observability/index.ts";
 import type { DiscoveryLoop } from "./discovery/discovery-loop.ts";
 import { prepareDiscovery } from "./discovery/start-discovery.ts";
 import type { HostOptions } from "./hosts/host.ts";
 import { HostMonitor, type HostMonitorOptions } from "./hosts/host-monitor.ts";
-import { type ListedServer, listServers } from "./hosts/listed-server.ts";
+import { listServers } from "./hosts/listed-server.ts";
 import { MonitorLog } from "./hosts/monitor-log.ts";
 import { LoadBalancer } from "./load-balancer.ts";
 import { defaultLoadBalancerOptions, type LoadBalancerDeps, type LoadBalancerOptions, type SharedStickingOptions } from "./options.ts";
@@ -38,7 +38,8 @@ export async function createLoadBalancer(given: GivenLoadBalancerOptions, some: 
   // Whatever may be wrong with the options is said before anything is opened.
   const tokens = secret === undefined ? undefined : new PositionTokens({ secret, audience, expirationMs }, deps);
   const servers = listServers(options.primary, options.replicas);
-  const prepared = options.discovery && prepareDiscovery(options.discovery, portOf(servers[0]), deps);
+  const { port = 5432 } = splitHostPort(servers[0]?.address.name ?? "") ?? {};
+  const prepared = options.discovery && prepareDiscovery(options.discovery, port, deps);
   let discovery: DiscoveryLoop | undefined;
   const { switches: settings, processRole } = options;
   const switches = settings instanceof Switches ? settings : new Switches(settings, processRole);
@@ -73,8 +74,4 @@ function watched(options: LoadBalancerOptions, switches: Switches): HostMonitorO
       return switches.doubleReplicationLagTime;
     },
   };
-}
-
-function portOf(server: ListedServer | undefined): number {
-  return Number(server?.address.name.split(":").at(-1) ?? 5432);
 }

@@ -101,6 +101,11 @@ export class LoadBalancer implements AsyncDisposable {
   }
 
   /** Whether discovery asks a source whose word on who is primary is needed. */
+  /** Whether discovery fails, and its list is older than `discovery.maxAgeMs`. */
+  get discoveryStale(): boolean {
+    return this.#discovery?.stale === true;
+  }
+
   get discoveryBinds(): boolean {
     return this.#discovery?.authoritative === true;
   }

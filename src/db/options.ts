@@ -8,6 +8,7 @@ import { defaultHostMonitorOptions, type HostMonitorOptions } from "./hosts/host
 import type { JobCheck } from "./jobs/job-positions.ts";
 import { defaultOverloadOptions, type OverloadOptions } from "./overload/overload-options.ts";
 import type { IsolationLevel } from "./session.ts";
+import type { PositionTokenOptions } from "./sticking/position-tokens.ts";
 import { defaultStickingOptions, type StickingOptions } from "./sticking/sticking.ts";
 import type { StickKey } from "./sticking/sticking-key.ts";
 import type { StickingStore } from "./sticking/sticking-store.ts";
@@ -43,8 +44,11 @@ export interface SharedStickingOptions extends StickingOptions {
   readonly expirationMs: number;
   /** Where it is remembered. Default: in this process. */
   readonly store?: StickingStore;
-  /** Signs the tokens that callers carry; the same in every process that takes them, at least 16 bytes. Default none: no tokens. */
-  readonly secret?: string | Uint8Array;
+  /**
+   * Signs the tokens that callers carry; the same in every process that takes them, at least 16 bytes. Of several the first signs and
+   * all are believed, so that one can be replaced. Default none: no tokens.
+   */
+  readonly secret?: PositionTokenOptions["secret"];
   /** What tokens are for, so that another system with the same secret does not take them. Default "". */
   readonly audience: string;
 }

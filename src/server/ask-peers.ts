@@ -1,4 +1,4 @@
-import { type Clock, CodedError, type Random, shuffle, startDeadline } from "../base/index.ts";
+import { type Clock, CodedError, type Random, shuffle, splitHostPort, startDeadline } from "../base/index.ts";
 import type { JoinAddress } from "../config/index.ts";
 import type { Logger } from "../observability/index.ts";
 import type { ClusterFacts } from "./cluster-file.ts";
@@ -82,7 +82,7 @@ export async function askOnce(
 async function askMembers(addresses: readonly string[], deps: AskPeersDeps, signal: AbortSignal): Promise<PeerAnswer> {
   let failure: unknown = new CodedError("node_unavailable", "the gossip address knows no node of this kind");
   for (const address of shuffle(deps.random, [...addresses]).slice(0, maxAddressesPerTarget)) {
-    const { host, port } = splitHostPort(address);
+    const { host, port } = toldAddress(address);
     try {
       return await deps.bootstrap(host, port, signal);
     } catch (error) {
@@ -92,9 +92,9 @@ async function askMembers(addresses: readonly string[], deps: AskPeersDeps, sign
   throw failure;
 }
 
-/** `HOST:PORT` or `[HOST]:PORT`, as this project writes addresses. Errors: `protocol_error`. */
-export function splitHostPort(address: string): { host: string; port: number } {
-  const parts = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(address);
+/** The host and the port of an address that a peer told. Errors: `protocol_error`. */
+export function toldAddress(address: string): { host: string; port: number } {
+  const parts = splitHostPort(address);
   if (!parts) throw new CodedError("protocol_error", "an address is not HOST:PORT", { address: address.slice(0, 300) });
-  return { host: (parts[1] ?? parts[2]) as string, port: Number(parts[3]) };
+  return parts;
 }

@@ -108,7 +108,7 @@ export async function openListeners(
         smartHttp: services.smartHttp,
         view,
         replicasOf,
-        extraRoutes: (app) => addRoleRoutes(app, nodeName, deps.database),
+        extraRoutes: (app) => addRoleRoutes(app, nodeName, deps.database, config.database.roleEndpoints),
         ready: () => ({ ready: status.state === "ready", reason: status.state === "warming" ? status.waitingFor : status.state }),
       },
     ),

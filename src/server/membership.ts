@@ -2,7 +2,7 @@ import { type Clock, CodedError, hostPort, type Random } from "../base/index.ts"
 import type { Config } from "../config/index.ts";
 import { bindUdpTcp, createMember, type Member } from "../gossip/index.ts";
 import type { Logger, Metrics } from "../observability/index.ts";
-import { splitHostPort } from "./ask-peers.ts";
+import { toldAddress } from "./ask-peers.ts";
 import { listenOnFree, type WantedAddress } from "./free-port.ts";
 import { gossipEncryption } from "./gossip-encryption.ts";
 import { type MemberViews, type RingSettings, toMemberView } from "./member-view.ts";
@@ -128,7 +128,7 @@ export class Membership implements AsyncDisposable {
   /** Exchanges state with members; how many answered. Errors: `failed_precondition` where another live node has this name, `cluster_mismatch`. */
   async join(addresses: readonly string[], signal: AbortSignal): Promise<number> {
     try {
-      return await this.#member.join(addresses.map(splitHostPort), signal);
+      return await this.#member.join(addresses.map(toldAddress), signal);
     } catch (error) {
       if (CodedError.is(error, "node_unavailable")) return 0;
       throw error;

@@ -1,6 +1,8 @@
+import { createHash } from "node:crypto";
 import { type Clock, CodedError, type Random } from "../base/index.ts";
 import { createCatalog, startEmbeddedPostgres } from "../catalog/index.ts";
-import { connectRedis, createLoadBalancer, type DiscoveryOptions, type GivenLoadBalancerOptions, type LoadBalancer } from "../db/index.ts";
+import type { Config } from "../config/index.ts";
+import { connectRedis, createLoadBalancer, type DiscoveryOptions, type LoadBalancer, Switches } from "../db/index.ts";
 import type { Logger, Metrics } from "../observability/index.ts";
 import { BackOff } from "./back-off.ts";
 import { type CloseStack, disposeAsync } from "./close-stack.ts";
@@ -17,7 +19,6 @@ export type DatabasePlace =
       readonly replicas: readonly string[];
       /** How this node finds more; each node for itself. */
       readonly discovery?: DiscoveryOptions;
-      readonly disconnectTimeoutMs?: number;
     }
   | { readonly kind: "none" };
 
@@ -29,8 +30,14 @@ interface OpenDatabaseDeps {
   readonly closing: CloseStack;
   /** Receives the load balancer, for those who ask about its servers. */
   readonly database: Late<LoadBalancer>;
-  /** Where sticky sessions are remembered; undefined: in this process. */
-  readonly stickingRedisUrl: string | undefined;
+  readonly settings: DatabaseSettings;
+}
+
+/** How the servers are used, wherever they are. */
+export interface DatabaseSettings extends Pick<Config["database"], "balancer" | "sticking" | "fleetWide"> {
+  readonly clusterId: string;
+  /** Nodes that use the database now, this one included. */
+  readonly liveNodes: () => number;
 }
 
 const secretParameter = /^user$|password|passwd|secret|token/i;
@@ -82,22 +89,46 @@ export async function openDatabase(place: DatabasePlace, catalog: LateCatalog, d
 async function open(
   place: Exclude<DatabasePlace, { kind: "none" }>,
   catalog: LateCatalog,
-  { closing, database: opened, stickingRedisUrl, ...parts }: OpenDatabaseDeps,
+  { closing, database: opened, settings, ...parts }: OpenDatabaseDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  let options: GivenLoadBalancerOptions;
+  const { balancer, fleetWide, liveNodes } = settings;
+  const switches = new Switches(balancer.switches, "web");
+  let servers: Omit<Extract<DatabasePlace, { kind: "urls" }>, "kind" | "replicas"> & { readonly replicas?: readonly string[] };
   if (place.kind === "urls") {
     const { kind: _kind, ...given } = place;
-    options = given;
+    servers = given;
   } else {
     const server = closing.use("embedded database", await startEmbeddedPostgres({ dir: place.directory }, parts, signal), disposeAsync);
-    options = { primary: server.url() };
+    servers = { primary: server.url() };
   }
-  if (stickingRedisUrl !== undefined) {
-    const store = closing.use("sticking store", await connectRedis(stickingRedisUrl, {}, parts), disposeAsync);
-    options = { ...options, sticking: { store } };
-  }
+  const options = {
+    ...balancer,
+    ...servers,
+    switches,
+    overload: { ...balancer.overload, ...(fleetWide ? { sharedBy: liveNodes } : {}) },
+    sticking: { ...balancer.sticking, ...(await stickingOptions(settings, { ...parts, closing, switches })) },
+  };
   const database = closing.use("database", await createLoadBalancer(options, parts), disposeAsync);
   opened.set(database);
   catalog.set(closing.use("catalog", await createCatalog({ startTimeoutMs: 0 }, { ...parts, database }), disposeAsync));
+}
+
+/** Who remembers what must be seen after a write. */
+async function stickingOptions(
+  { balancer, sticking: { store, redisUrl, secrets }, clusterId }: DatabaseSettings,
+  { closing, logger, switches }: Pick<OpenDatabaseDeps, "closing" | "logger"> & { readonly switches: Switches },
+) {
+  if (store === "redis" && redisUrl !== undefined) {
+    const { expirationMs } = balancer.sticking ?? {};
+    const redis = await connectRedis(redisUrl, expirationMs === undefined ? {} : { expirationMs }, { logger, switches });
+    return { store: closing.use("sticking store", redis, disposeAsync) };
+  }
+  // What another cluster has signed says nothing of this one's database.
+  return store === "token" ? { secret: secrets ?? secretOf(clusterId), audience: clusterId } : {};
+}
+
+/** The same on every node of a cluster, without anyone having been told. */
+function secretOf(clusterId: string): Uint8Array {
+  return createHash("sha256").update(`gitaly-consistency\0${clusterId}`).digest();
 }

@@ -1,4 +1,4 @@
-import { type LoadBalancer, roleEndpoints, rolePaths } from "../db/index.ts";
+import { type LoadBalancer, type RoleEndpointOptions, roleEndpoints, rolePaths } from "../db/index.ts";
 import type { GatewayDeps } from "../gateway/index.ts";
 import type { Late } from "./late.ts";
 
@@ -7,8 +7,9 @@ export function addRoleRoutes(
   app: Parameters<NonNullable<GatewayDeps["extraRoutes"]>>[0],
   nodeName: string,
   database: Late<LoadBalancer>,
+  options: RoleEndpointOptions,
 ): void {
-  const handle = roleEndpoints(() => database.ifSet);
+  const handle = roleEndpoints(() => database.ifSet, options);
   for (const path of rolePaths) {
     app.all(path, (request, reply) => {
       reply.hijack();

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { CodedError, errnoOf, neverAborted, startDeadline, systemClock, systemRandom } from "../base/index.ts";
 import type { Config } from "../config/index.ts";
-import { createLoadBalancer } from "../db/index.ts";
+import { createLoadBalancer, serverNames } from "../db/index.ts";
 import { createGit } from "../git/index.ts";
 import { type Logger, noMetrics, silentLogger } from "../observability/index.ts";
 import { openObjectStore, probeStore, redactStoreUrl } from "../storage/index.ts";
@@ -72,7 +72,7 @@ async function checkDatabase(config: Config, signal: AbortSignal): Promise<strin
 }
 
 /** What discovery names beside the configured servers. */
-async function foundServers({ database: { url, replicas, discovery } }: Config): Promise<string[]> {
+async function foundServers({ database: { url, replicas, discovery, balancer } }: Config): Promise<string[]> {
   if (url === undefined || discovery === undefined) return [];
   let failure: { readonly error: unknown } | undefined;
   const logger: Logger = {
@@ -81,10 +81,9 @@ async function foundServers({ database: { url, replicas, discovery } }: Config):
       if (fields?.["event"] === "service_discovery_failure") failure = { error: fields["error"] };
     },
   };
-  await using database = await createLoadBalancer({ primary: url, replicas, discovery }, { ...parts, logger });
+  await using database = await createLoadBalancer({ ...balancer, primary: url, replicas, discovery }, { ...parts, logger });
   if (failure) throw new Error("database.discovery", { cause: failure.error });
-  await using configured = await createLoadBalancer({ primary: url, replicas }, parts);
-  const known = new Set(configured.status.map(({ host }) => host));
+  const known = new Set(serverNames(url, replicas));
   return database.status
     .filter(({ host }) => !known.has(host))
     .map(({ host, role, usable, reason }) => `${host} is found and ${usable ? `a ${role}` : `not usable: ${reason}`}`);

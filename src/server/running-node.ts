@@ -11,10 +11,11 @@ import { enterGossip } from "./enter-gossip.ts";
 import type { GitalyServer } from "./gitaly-server.ts";
 import { keepPorts } from "./kept-addresses.ts";
 import { keepPeers } from "./kept-peers.ts";
+import { liveNodes } from "./live-nodes.ts";
 import { type ClusterPlace, databaseOf, locateCluster } from "./locate-cluster.ts";
 import type { Membership } from "./membership.ts";
 import type { NodeParts } from "./node-parts.ts";
-import { type DatabasePlace, describeDatabase, openDatabase, withoutUserInfo } from "./open-database.ts";
+import { type DatabasePlace, type DatabaseSettings, describeDatabase, openDatabase, withoutUserInfo } from "./open-database.ts";
 import { peerCalls } from "./peer-calls.ts";
 import { proveStore } from "./prove-store.ts";
 import { writeReadyFile } from "./ready-file.ts";
@@ -163,7 +164,7 @@ export class RunningNode implements GitalyServer {
       openDatabase(
         this.#database,
         this.#parts.catalog,
-        { ...parts, closing, database: this.#parts.database, stickingRedisUrl: this.#config.database.stickingRedisUrl },
+        { ...parts, closing, database: this.#parts.database, settings: this.#databaseSettings(clusterId) },
         signal,
       ),
       loop.run(signal).catch((error) => this.#fail(error)),
@@ -174,12 +175,17 @@ export class RunningNode implements GitalyServer {
 
   /** The configured database, the one the members use, or an embedded one of this node's own. */
   #databasePlace(place: ClusterPlace, answer: PeerAnswer | undefined): DatabasePlace {
-    const { url, replicas, discovery: given, disconnectTimeoutMs } = this.#config.database;
+    const { url, replicas, discovery: given } = this.#config.database;
     const discovery = given && { discovery: { ...given, snapshotFile: join(this.#parts.dataDir, "database-hosts.json") } };
-    if (url !== undefined) return { kind: "urls", primary: url, replicas, disconnectTimeoutMs, ...discovery };
+    if (url !== undefined) return { kind: "urls", primary: url, replicas, ...discovery };
     if (place.database) return place.database;
     const told = answer && databaseOf(answer);
     return told && told.kind !== "none" ? told : { kind: "embedded", directory: this.#parts.dataDir };
+  }
+
+  #databaseSettings(clusterId: string): DatabaseSettings {
+    const { balancer, sticking, fleetWide } = this.#config.database;
+    return { balancer, sticking, fleetWide, clusterId, liveNodes: () => liveNodes(this.#parts.views.current) };
   }
 
   #becomeReady(): void {

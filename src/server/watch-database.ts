@@ -1,7 +1,6 @@
-import { CodedError, systemClock, systemRandom } from "../base/index.ts";
+import { CodedError, splitHostPort } from "../base/index.ts";
 import type { Config } from "../config/index.ts";
 import { createLoadBalancer, primaryOf } from "../db/index.ts";
-import { noMetrics, silentLogger } from "../observability/index.ts";
 
 /** A server that is the primary. */
 export interface WatchedPrimary {
@@ -13,17 +12,15 @@ export interface WatchedPrimary {
 
 /** Watches the servers of the configured database, without a node. Errors: `bad_config` where none is configured. */
 export async function watchDatabase(config: Config): Promise<{ primary(): WatchedPrimary | undefined } & AsyncDisposable> {
-  const { url, replicas, discovery } = config.database;
+  const { url, replicas, discovery, balancer, roleEndpoints } = config.database;
   if (url === undefined) throw new CodedError("bad_config", "there is no database to watch", { key: "database.url", flag: "--database" });
-  const options = { primary: url, replicas, applicationName: "gitaly db watch", ...(discovery && { discovery }) };
-  const deps = { clock: systemClock, random: systemRandom, logger: silentLogger, metrics: noMetrics };
-  const database = await createLoadBalancer(options, deps);
+  const servers = { primary: url, replicas, ...(discovery && { discovery }) };
+  const database = await createLoadBalancer({ ...balancer, ...servers, applicationName: "gitaly db watch" });
   return {
     primary: () => {
-      const name = primaryOf(database);
-      const [, host, port] = /^(.+):(\d+)$/.exec(name ?? "") ?? [];
-      if (name === undefined || host === undefined) return undefined;
-      return { name, host: host.replace(/^\[(.*)\]$/, "$1"), port: Number(port) };
+      const name = primaryOf(database, roleEndpoints);
+      const parts = name === undefined ? undefined : splitHostPort(name);
+      return name === undefined || !parts ? undefined : { name, ...parts };
     },
     [Symbol.asyncDispose]: () => database.close(),
   };

@@ -49,6 +49,8 @@ interface DatabaseView {
   readonly status: readonly DatabaseServerView[];
   /** Undefined without discovery. */
   readonly discoveryAgeMs: number | undefined;
+  /** Discovery fails, and its list is too old. */
+  readonly discoveryStale: boolean;
 }
 
 /** Everything the services may hold; each handler names the slice it needs. */

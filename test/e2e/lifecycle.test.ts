@@ -1,20 +1,11 @@
 import { rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { freePort } from "../support/free-port.ts";
 import { gitaly, startGitaly } from "../support/gitaly-process.ts";
 import { makeHistory } from "../support/history.ts";
 import { ScratchCluster } from "../support/scratch-cluster.ts";
 import { git, runGit } from "../support/stock-git.ts";
-
-/** A port that nobody listens on at this moment. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 // B38
 test("joiners that start before the founder wait for it, and all become one cluster", async () => {

@@ -1,3 +1,5 @@
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
 import { createServer } from "node:net";
 
 /** A TCP port of loopback that is free now. */
@@ -10,4 +12,21 @@ export function freePort(): Promise<number> {
       server.close(() => resolve(port));
     });
   });
+}
+
+/** A number that is free for TCP and for UDP on loopback. */
+export async function freeUdpTcpPort(): Promise<number> {
+  for (;;) {
+    const port = await freePort();
+    const socket = createSocket("udp4");
+    try {
+      socket.bind(port, "127.0.0.1");
+      await once(socket, "listening");
+      return port;
+    } catch {
+      // Taken for UDP.
+    } finally {
+      socket.close();
+    }
+  }
 }

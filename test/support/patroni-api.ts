@@ -1,5 +1,4 @@
-import { createServer } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import { listenHttp } from "./stub-http.ts";
 
 /** A member as `/cluster` lists it. */
 export type PatroniMember = Readonly<Record<string, unknown>>;
@@ -14,8 +13,7 @@ export interface PatroniApi extends AsyncDisposable {
 }
 
 export async function startPatroniApi(members: readonly PatroniMember[] = []): Promise<PatroniApi> {
-  const sockets = new Set<Socket>();
-  const server = createServer((request, response) => {
+  const server = await listenHttp((request, response) => {
     api.asked.push(`${request.method} ${request.url}`);
     if (api.mode === "silence") return;
     if (api.mode === "fail") response.writeHead(503).end("{}");
@@ -23,20 +21,12 @@ export async function startPatroniApi(members: readonly PatroniMember[] = []): P
     else if (api.mode === "flood") response.end(Buffer.alloc(4 * 1024 * 1024, 32));
     else response.end(JSON.stringify({ members: api.members, scope: "demo" }));
   });
-  server.on("connection", (socket) => {
-    sockets.add(socket);
-    socket.once("close", () => sockets.delete(socket));
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const api: PatroniApi = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: server.url,
     asked: [],
     members,
     mode: "answer",
-    [Symbol.asyncDispose]: async () => {
-      for (const socket of sockets) socket.destroy();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
   return api;
 }

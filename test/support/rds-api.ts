@@ -1,5 +1,4 @@
-import { createServer } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import { listenHttp } from "./stub-http.ts";
 
 /** An instance as the API describes it, as far as it matters here. */
 export interface RdsInstance {
@@ -26,8 +25,7 @@ export interface RdsApi extends AsyncDisposable {
 }
 
 export async function startRdsApi(): Promise<RdsApi> {
-  const sockets = new Set<Socket>();
-  const server = createServer((request, response) => {
+  const server = await listenHttp((request, response) => {
     let body = "";
     request.on("data", (chunk) => {
       body += chunk;
@@ -40,22 +38,14 @@ export async function startRdsApi(): Promise<RdsApi> {
       response.writeHead(status, { "content-type": "text/xml" }).end(text);
     });
   });
-  server.on("connection", (socket) => {
-    sockets.add(socket);
-    socket.once("close", () => sockets.delete(socket));
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const api: RdsApi = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: server.url,
     asked: [],
     instances: [],
     clusters: {},
     mode: "answer",
     pageSize: 100,
-    [Symbol.asyncDispose]: async () => {
-      for (const socket of sockets) socket.destroy();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
   return api;
 }

@@ -5,7 +5,8 @@ import { z } from "zod";
 import { packageRoot } from "../../src/base/index.ts";
 import { createProgram } from "../../src/cli/program.ts";
 import { ignoredEnv, ignoredKeys } from "../../src/config/ignored-keys.ts";
-import { envName, type KeyName, type KeySpec, keys } from "../../src/config/keys.ts";
+import type { KeySpec } from "../../src/config/key-spec.ts";
+import { envName, type KeyName, keys } from "../../src/config/keys.ts";
 import { notBuilt } from "../../src/config/not-built.ts";
 
 const kindNames: Readonly<Record<KeySpec["kind"], string>> = {
@@ -34,7 +35,7 @@ export function configurationReference(): string {
   const tables = [...new Set(names.map(tableOf))];
   return `${[
     "# Configuration",
-    generated("the table of keys in `src/config/keys.ts`"),
+    generated("the tables of keys in `src/config`"),
     "`gitaly serve --config FILE` reads a TOML file. Environment variables beat the file, flags beat both. An empty variable counts as",
     "not set. Lists are separated by commas in the environment; a flag for a list is given once per entry.",
     "",

@@ -1,11 +1,10 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { createServer } from "node:net";
 import { delimiter, join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
+import { freeUdpTcpPort } from "./free-port.ts";
 import { until } from "./gossip-peer.ts";
 
 const run = promisify(execFile);
@@ -57,7 +56,7 @@ export class SerfAgent implements AsyncDisposable {
 
   /** Starts an agent with the LAN profile and waits until it can be asked. */
   static async start(name: string, args: readonly string[] = []): Promise<SerfAgent> {
-    const [port, rpcPort] = [await freePort(), await freePort()];
+    const [port, rpcPort] = [await freeUdpTcpPort(), await freeUdpTcpPort()];
     const agent = new SerfAgent(name, `127.0.0.1:${port}`, `127.0.0.1:${rpcPort}`, args);
     try {
       const answers = () =>
@@ -90,26 +89,5 @@ export class SerfAgent implements AsyncDisposable {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.kill();
-  }
-}
-
-/** A number that is free for TCP and UDP; serf takes 0 for its default. */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const server = createServer().listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const { port } = server.address() as { port: number };
-    const socket = createSocket("udp4");
-    try {
-      socket.bind(port, "127.0.0.1");
-      await once(socket, "listening");
-      return port;
-    } catch {
-      // Taken for UDP.
-    } finally {
-      socket.close();
-      server.close();
-      await once(server, "close");
-    }
   }
 }

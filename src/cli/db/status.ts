@@ -1,3 +1,4 @@
+import { splitHostPort } from "../../base/index.ts";
 import type { DatabaseServer__Output } from "../../proto/gen/gitaly_gossip/v1/DatabaseServer.ts";
 import type { CliContext } from "../context.ts";
 import { formatBytes, formatJson, formatSeconds, formatTable } from "../output.ts";
@@ -22,10 +23,10 @@ export async function runDbStatus(options: AddrOptions, context: CliContext): Pr
 }
 
 function shape(server: DatabaseServer__Output) {
-  const [, host = server.host, port = "0"] = /^(.+):(\d+)$/.exec(server.host) ?? [];
+  const { host, port } = splitHostPort(server.host) ?? { host: server.host, port: 0 };
   return {
     host,
-    port: Number(port),
+    port,
     role: server.role,
     usable: server.usable,
     reason: server.reason,

@@ -19,7 +19,9 @@ import { type DiscoveredServer, type DiscoveryAnswer, type DiscoverySource, serv
 export interface DiscoveryLoopOptions extends PaceOptions {
   /** A lookup that takes longer has failed. Default 2000 ms. */
   readonly lookupTimeoutMs: number;
-  /** As long as fewer other replicas are usable, a usable one is kept although discovery has stopped to name it. Default 1. */
+  /** While lookups fail, a list that is older than this is told of: as an error in the log, and by `stale`. Default: three intervals. */
+  readonly maxAgeMs: number | undefined;
+  /** As long as fewer other replicas are usable, a usable one is kept although discovery no longer names it. Default 1. */
   readonly minReplicas: number;
   /** Replicas that this process connects to at most, chosen at random but steadily. Default 256, which is also the most. */
   readonly maxReplicaPools: number;
@@ -30,6 +32,7 @@ export interface DiscoveryLoopOptions extends PaceOptions {
 export const defaultDiscoveryLoopOptions: DiscoveryLoopOptions = {
   ...defaultPaceOptions,
   lookupTimeoutMs: 2000,
+  maxAgeMs: undefined,
   minReplicas: 1,
   maxReplicaPools: 256,
   seedHosts: [],
@@ -118,6 +121,12 @@ export class DiscoveryLoop implements AsyncDisposable {
   /** How old the list is. */
   get ageMs(): number {
     return this.#deps.clock.monotonic() - this.#foundAtMs;
+  }
+
+  /** Whether lookups fail, and the list has grown too old meanwhile. */
+  get stale(): boolean {
+    const { maxAgeMs, intervalMs } = this.#options;
+    return this.#failures > 0 && this.ageMs >= (maxAgeMs ?? alarmAfterIntervals * intervalMs);
   }
 
   /** A server could not be reached, so the list may be out of date: asks early, though never more often than every five seconds. */
@@ -246,9 +255,9 @@ export class DiscoveryLoop implements AsyncDisposable {
     const fields = { event: "service_discovery_failure", source: source.name, result, ageMs: this.ageMs, servers: this.#applied.length };
     if (this.#failures++ === 0) logger.warn("discovery fails; the last known list stays", { ...fields, error });
     else logger.debug("discovery still fails", { ...fields, error });
-    if (this.#alarmed || this.ageMs < alarmAfterIntervals * this.#options.intervalMs) return;
+    if (this.#alarmed || !this.stale) return;
     this.#alarmed = true;
-    logger.error("discovery has failed for several intervals; the list of database servers grows old", { ...fields, error });
+    logger.error("discovery has failed for too long; the list of database servers grows old", { ...fields, error });
   }
 
   #adopt(listed: readonly ListEntry[], about: { readonly fresh: boolean }): void {

@@ -40,6 +40,9 @@ export function prepareDiscovery(given: DiscoveryOptions, serverPort: number, de
   for (const key of ["intervalMs", "lookupTimeoutMs", "retryMs", "maxRetryMs", "maxReplicaPools"] as const) {
     if (!(options[key] > 0)) throw new CodedError("bad_config", "must be above 0", { key: `discovery.${key}` });
   }
+  if (options.maxAgeMs !== undefined && !(options.maxAgeMs > 0)) {
+    throw new CodedError("bad_config", "must be above 0", { key: "discovery.maxAgeMs" });
+  }
   const seedHosts = options.seedHosts.map((text) => parseSeed(text, serverPort));
   const { snapshotFile: file, snapshotMaxAgeMs: maxAgeMs } = options;
   const snapshot = file === undefined ? undefined : new SnapshotFile({ file, maxAgeMs, identity: identityOf(given, source) }, deps);

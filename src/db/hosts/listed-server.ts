@@ -52,6 +52,11 @@ export function listServers(primary: string, replicas: readonly string[]): reado
   return [...listed.values()];
 }
 
+/** HOST:PORT of the servers that the configuration lists, as `status` has it. Errors: `bad_config`. */
+export function serverNames(primary: string, replicas: readonly string[]): readonly string[] {
+  return listServers(primary, replicas).map(({ address }) => address.name);
+}
+
 /**
  * Adds what was found to the configured servers, which always stay. `authoritative`: the source knows about failovers, and what
  * it says of a role binds; otherwise it is a hint. What does not fit into the list is left out.

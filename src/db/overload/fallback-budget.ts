@@ -15,7 +15,7 @@ export class FallbackBudget {
 
   constructor(options: OverloadOptions, nowMs: number) {
     this.#options = options;
-    this.#tokens = options.fallbackBurst;
+    this.#tokens = options.fallbackBurst / this.#sharers;
     this.#filledMs = nowMs;
   }
 
@@ -33,7 +33,8 @@ export class FallbackBudget {
   perSecond(nowMs: number): number {
     const { fallbackShare, fallbackMinPerSecond, fallbackMaxPerSecond } = this.#options;
     const share = fallbackShare >= 1 ? Number.POSITIVE_INFINITY : fallbackShare * this.#reads.perSecond(nowMs);
-    return Math.min(fallbackMaxPerSecond, Math.max(fallbackMinPerSecond, share)) * this.#share.factor;
+    const sharers = this.#sharers;
+    return Math.min(fallbackMaxPerSecond / sharers, Math.max(fallbackMinPerSecond / sharers, share)) * this.#share.factor;
   }
 
   /** Takes one read's worth, where there is one. */
@@ -53,9 +54,14 @@ export class FallbackBudget {
     return perSecond > 0 ? Math.ceil((missing * 1000) / perSecond) : Number.POSITIVE_INFINITY;
   }
 
+  /** At least this process. */
+  get #sharers(): number {
+    return Math.max(1, Math.floor(this.#options.sharedBy()) || 1);
+  }
+
   #fill(nowMs: number): void {
     const perSecond = this.perSecond(nowMs);
-    const capacity = Math.max(1, this.#options.fallbackBurst, perSecond);
+    const capacity = Math.max(1, this.#options.fallbackBurst / this.#sharers, perSecond);
     const passedMs = Math.max(0, nowMs - this.#filledMs);
     // Nothing times infinity is not a number.
     const gained = passedMs === 0 && Number.isFinite(perSecond) ? 0 : (perSecond * Math.max(1, passedMs)) / 1000;

@@ -4,7 +4,7 @@ export interface OverloadOptions {
   readonly fallbackShare: number;
   /** They get at least this much, so that a process with few reads does not go without. Default 5 per second. */
   readonly fallbackMinPerSecond: number;
-  /** And at most this much: what the primary can spare, divided by the number of processes. Default Infinity. */
+  /** And at most this much. Default Infinity. */
   readonly fallbackMaxPerSecond: number;
   /** So many may come at once after a quiet time; where a second's share is more, that many. Default 20. */
   readonly fallbackBurst: number;
@@ -18,6 +18,11 @@ export interface OverloadOptions {
   readonly maxQueuedReads: number;
   /** While the primary is short of connections or fails, fall-back reads get less: half each second, down to a tenth. Default true. */
   readonly adaptive: boolean;
+  /**
+   * How many processes send such reads to this primary now, this one included; asked at each use. `fallbackMinPerSecond`,
+   * `fallbackMaxPerSecond` and `fallbackBurst` are then what all of them may together, and each takes an equal part. Default 1.
+   */
+  readonly sharedBy: () => number;
   /** Second and later tries of anything may be this share of the requests of the last ten seconds … Default 0.1. */
   readonly retryShare: number;
   /** … and this many within ten seconds in any case. Default 100. */
@@ -34,6 +39,7 @@ export const defaultOverloadOptions: OverloadOptions = {
   writeSlotShare: 0.2,
   maxQueuedReads: 200,
   adaptive: true,
+  sharedBy: () => 1,
   retryShare: 0.1,
   minRetries: 100,
 };

@@ -53,6 +53,9 @@ export class PrimaryGate {
     deps.metrics.gauge("dblb_primary_queue", "Reads that wait for the primary, by kind", ["kind"], (gauge) => {
       for (const { kind, waiting } of Object.values(this.#lanes)) gauge.set(waiting.size, { kind });
     });
+    deps.metrics.gauge("dblb_fallback_per_second", "Reads that may fall back to the primary each second, as things are", [], (gauge) =>
+      gauge.set(this.#budget.perSecond(deps.clock.monotonic())),
+    );
     deps.metrics.gauge("dblb_primary_reads", "Reads that run on the primary, by kind", ["kind"], (gauge) => {
       for (const { kind, inUse } of Object.values(this.#lanes)) gauge.set(inUse, { kind });
     });

@@ -2,10 +2,12 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { type Clock, CodedError } from "../../base/index.ts";
 import { formatPosition, type Position, parsePosition } from "../position/position.ts";
 
+type Secret = string | Uint8Array;
+
 /** How tokens are made and believed. */
 export interface PositionTokenOptions {
-  /** Signs the tokens; the same in every process that takes them. At least 16 bytes. */
-  readonly secret: string | Uint8Array;
+  /** Signs the tokens; the same in every process that takes them, each at least 16 bytes. Of several the first signs, all are believed. */
+  readonly secret: Secret | readonly Secret[];
   /** Names what the tokens are for, so that another system with the same secret does not take them. Default "". */
   readonly audience: string;
   /** A position is forgotten this long after it was noted. Default 30000 ms. */
@@ -36,14 +38,17 @@ const minSecretBytes = 16;
 /** Signs positions for callers to carry, and reads what they bring back. */
 export class PositionTokens {
   readonly #options: PositionTokenOptions;
+  readonly #secrets: readonly [Secret, ...Secret[]];
   readonly #clock: Clock;
 
   /** Errors: `bad_config` for a short secret. */
   constructor(options: Partial<PositionTokenOptions> & Pick<PositionTokenOptions, "secret">, deps: { readonly clock: Clock }) {
     this.#options = { ...defaultPositionTokenOptions, ...options };
-    if (Buffer.byteLength(options.secret) < minSecretBytes) {
+    const [first, ...others] = [options.secret].flat() as Secret[];
+    if (first === undefined || [first, ...others].some((secret) => Buffer.byteLength(secret) < minSecretBytes)) {
       throw new CodedError("bad_config", "the secret that signs position tokens is too short", { minBytes: minSecretBytes });
     }
+    this.#secrets = [first, ...others];
     this.#clock = deps.clock;
   }
 
@@ -52,7 +57,7 @@ export class PositionTokens {
     const newest = [...positions].sort(([, a], [, b]) => b.notedAtMs - a.notedAtMs).slice(0, maxPositions);
     const entries = newest.map(([key, { position, notedAtMs }]) => [key, formatPosition(position), Math.floor(notedAtMs)]);
     const payload = Buffer.from(JSON.stringify({ aud: this.#options.audience, pos: entries })).toString("base64url");
-    return `${version}.${payload}.${this.#mac(payload).toString("base64url")}`;
+    return `${version}.${payload}.${macOf(this.#secrets[0], payload).toString("base64url")}`;
   }
 
   /** Judges a text from outside; it may be anything. */
@@ -60,8 +65,7 @@ export class PositionTokens {
     const [given, payload, mac, ...rest] = token.length <= maxChars ? token.split(".") : [];
     if (given !== version || payload === undefined || mac === undefined || rest.length > 0) return { verdict: "malformed" };
     const actual = Buffer.from(mac, "base64url");
-    const expected = this.#mac(payload);
-    if (actual.length !== expected.length || !timingSafeEqual(actual, expected)) return { verdict: "forged" };
+    if (!this.#secrets.some((secret) => isEqual(actual, macOf(secret, payload)))) return { verdict: "forged" };
     const contents = parsePayload(payload);
     if (!contents) return { verdict: "malformed" };
     if (contents.audience !== this.#options.audience) return { verdict: "foreign" };
@@ -78,10 +82,14 @@ export class PositionTokens {
   isFresh({ notedAtMs }: NotedPosition): boolean {
     return this.#clock.now() - notedAtMs < this.#options.expirationMs;
   }
+}
 
-  #mac(payload: string): Buffer {
-    return createHmac("sha256", this.#options.secret).update(`${version}.${payload}`).digest();
-  }
+function macOf(secret: Secret, payload: string): Buffer {
+  return createHmac("sha256", secret).update(`${version}.${payload}`).digest();
+}
+
+function isEqual(actual: Buffer, expected: Buffer): boolean {
+  return actual.length === expected.length && timingSafeEqual(actual, expected);
 }
 
 function parsePayload(payload: string): { audience: string; entries: [string, NotedPosition][] } | undefined {

@@ -35,7 +35,7 @@ test("db status --json has the documented shape", async () => {
   const known = { position: "7:1:0/500" };
   expect(JSON.parse(stdout)).toEqual({
     primary: {
-      ...{ host: "[::1]", port: 5432, role: "primary", usable: true, reason: "", lag_bytes: null, lag_seconds: null },
+      ...{ host: "::1", port: 5432, role: "primary", usable: true, reason: "", lag_bytes: null, lag_seconds: null },
       ...{ ...known, in_recovery: false, read_only: false },
     },
     replicas: [

@@ -37,6 +37,11 @@ const settings: readonly [key: string, toml: string, env: string, beside: Record
   ["rds_region", '"eu-west-1"', "eu-west-1", rds, { region: "eu-west-1" }],
   ["rds_endpoint", '"http://h:1"', "http://h:1", rds, { endpoint: "http://h:1" }],
   ["interval", '"7s"', "7s", dns, { intervalMs: 7000 }],
+  ["retry", '"1s"', "1s", dns, { retryMs: 1000 }],
+  ["max_retry", '"2m"', "2m", dns, { maxRetryMs: 120_000 }],
+  ["lookup_timeout", '"500ms"', "500ms", dns, { lookupTimeoutMs: 500 }],
+  ["max_age", '"10m"', "10m", dns, { maxAgeMs: 600_000 }],
+  ["snapshot_max_age", '"1h"', "1h", dns, { snapshotMaxAgeMs: 3_600_000 }],
   ["max_replica_pools", "4", "4", patroni, { maxReplicaPools: 4 }],
   ["min_replicas", "2", "2", rds, { minReplicas: 2 }],
   ["seed_hosts", '["a", "10.0.0.1:5433", "[::1]:1"]', "a,10.0.0.1:5433,[::1]:1", dns, { seedHosts: ["a", "10.0.0.1:5433", "[::1]:1"] }],
@@ -53,7 +58,7 @@ test.each(settings)("database.discovery.%s = %s is read from the file and from t
 test("the table above names every key of discovery", () => {
   const named = [...settings.map(([name]) => `${prefix}${name}`), `${prefix}disconnect_timeout`];
   expect(new Set(named)).toEqual(new Set(Object.keys(keys).filter((key) => key.startsWith(prefix))));
-  expect(load({ ...dns, disconnect_timeout: '"3s"' }).disconnectTimeoutMs).toBe(3000);
+  expect(load({ ...dns, disconnect_timeout: '"3s"' }).balancer.disconnectTimeoutMs).toBe(3000);
 });
 
 test("without any of its keys there is no discovery; the interval is the source's own where none is given", () => {

@@ -36,7 +36,15 @@ test("nothing given, the defaults are a node on loopback", () => {
       probeTimeoutMs: undefined,
     },
     objectStorage: { url: undefined },
-    database: { url: undefined, replicas: [], discovery: undefined, disconnectTimeoutMs: 120_000, stickingRedisUrl: undefined },
+    database: {
+      url: undefined,
+      replicas: [],
+      discovery: undefined,
+      balancer: expect.any(Object),
+      sticking: { store: "memory", redisUrl: undefined, secrets: undefined },
+      fleetWide: false,
+      roleEndpoints: { maxCheckAgeMs: 10_000, maxDiscoveryAgeMs: Number.POSITIVE_INFINITY },
+    },
     cache: { dir: undefined, maxBytes: 10 * 2 ** 30, minFreeBytes: 512 * 2 ** 20 },
     git: { binPath: "git" },
     routing: { unawareClients: "serve", http: "redirect" },
@@ -110,8 +118,6 @@ const settings: readonly [key: string, toml: string, env: string, path: string, 
   // Only their harmless value is built.
   ["cluster.enabled", "true", "true", "ignored", []],
   ["object_storage.on_outage", '"fail"', "fail", "ignored", []],
-  ["database.sticking.store", '"memory"', "memory", "ignored", []],
-  ["database.sticking.redis_url", '"rediss://u:p@h/0"', "rediss://u:p@h/0", "database.stickingRedisUrl", "rediss://u:p@h/0"],
 ];
 
 function at(value: unknown, path: string): unknown {
@@ -122,7 +128,6 @@ test.each(settings)("%s = %s is read from the file and from the environment", (k
   // Some keys need another one.
   const others: Record<string, Record<string, string>> = {
     "database.replicas": { GITALY_DATABASE_URL: "postgres://p" },
-    "database.sticking.redis_url": { GITALY_DATABASE_STICKING_STORE: "redis" },
     "cluster.encryption": { GITALY_CLUSTER_ENCRYPTION_KEYS: key16 },
   };
   const beside = { env: others[key] ?? {} };
@@ -130,8 +135,8 @@ test.each(settings)("%s = %s is read from the file and from the environment", (k
   expect(at(load({ env: { ...beside.env, [envName(key)]: env } }), path)).toEqual(value);
 });
 
-test("the table above names every key but those of discovery, which have a table of their own", () => {
-  const named = Object.keys(keys).filter((key) => !key.startsWith("database.discovery."));
+test("the table above names every key but those of the database, which have tables of their own", () => {
+  const named = Object.keys(keys).filter((key) => !key.startsWith("database.") || /\.(url|replicas)$/.test(key));
   expect(new Set(settings.map(([key]) => key))).toEqual(new Set(named));
 });
 
@@ -358,8 +363,6 @@ const unbuilt: readonly [given: Parameters<typeof configInput>[0], where: string
   [{ toml: 'storage.retention = "1h"' }, "gitaly.toml:1 storage.retention"],
   [{ toml: "cluster.enabled = false" }, "gitaly.toml:1 cluster.enabled"],
   [{ env: { GITALY_CLUSTER_ENABLED: "false" } }, "environment GITALY_CLUSTER_ENABLED"],
-  [{ toml: 'database.sticking.store = "token"' }, "gitaly.toml:1 database.sticking.store"],
-  [{ toml: 'database.sticking.secret = "x"' }, "gitaly.toml:1 database.sticking.secret"],
   [{ toml: 'object_storage.on_outage = "stale"' }, "gitaly.toml:1 object_storage.on_outage"],
   [{ toml: '\n[[concurrency]]\nrpc = "/x"' }, "gitaly.toml:2 concurrency"],
   [{ toml: '[[rate_limiting]]\nrpc = "/x"' }, "gitaly.toml:1 rate_limiting"],

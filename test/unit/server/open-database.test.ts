@@ -1,12 +1,14 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { loadConfig } from "../../../src/config/index.ts";
 import type { LoadBalancer } from "../../../src/db/index.ts";
 import { createMetrics, silentLogger } from "../../../src/observability/index.ts";
 import { CloseStack } from "../../../src/server/close-stack.ts";
 import { Late } from "../../../src/server/late.ts";
 import { LateCatalog } from "../../../src/server/late-catalog.ts";
 import { openDatabase } from "../../../src/server/open-database.ts";
+import { configInput } from "../../support/config-input.ts";
 import { SimClock } from "../../support/sim-clock.ts";
 import { simRandom } from "../../support/sim-random.ts";
 import { tempDir } from "../../support/temp-dir.ts";
@@ -35,7 +37,7 @@ test("an embedded database that cannot be opened is tried again and told of, unt
     metrics,
     closing: new CloseStack(logger),
     database: new Late<LoadBalancer>("database"),
-    stickingRedisUrl: undefined,
+    settings: { ...loadConfig(configInput()).database, clusterId: "ab", liveNodes: () => 1 },
   };
   const nextFailure = () => new Promise<void>((resolve) => (failed = resolve));
   let failure = nextFailure();

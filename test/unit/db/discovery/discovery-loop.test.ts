@@ -312,6 +312,21 @@ test("failure is told once, alarm raised after three intervals, once, and recove
   });
 });
 
+test("while lookups fail, a list is stale once it is older than it may be, and one that is merely old is not", async () => {
+  await withLoop({ maxAgeMs: 90_000 }, async ({ clock, loop, lines, answer }) => {
+    answer({ servers: some, ttlMs: 600_000 });
+    await clock.advance(500_000);
+    expect([loop.ageMs >= 90_000, loop.stale]).toEqual([true, false]);
+    answer(new Error("refused"));
+    await clock.advance(500_000);
+    expect(loop.stale).toBe(true);
+    expect(lines.filter(({ level }) => level === "error")).toHaveLength(1);
+    answer({ servers: some });
+    await clock.advance(70_000);
+    expect(loop.stale).toBe(false);
+  });
+});
+
 test("lookups are counted by their result", async () => {
   await withLoop({}, async ({ clock, answer, metrics }) => {
     for (const reply of [{ servers: [] }, new Error("x"), "silence"] as const) {

@@ -39,6 +39,32 @@ test.each([
   expect(Math.abs(count - wanted)).toBeLessThanOrEqual(1);
 });
 
+test("what many processes share is never more than what one alone would have, and follows their number", () => {
+  const given = { ...defaultOverloadOptions, fallbackShare: 0, fallbackMinPerSecond: 40, fallbackBurst: 40 };
+  for (const processes of [1, 2, 8, 40]) {
+    const fleet = Array.from({ length: processes }, () => new FallbackBudget({ ...given, sharedBy: () => processes }, 0));
+    const total = fleet.reduce((sum, budget) => sum + admitted(budget, 100, 20), 0);
+    // The burst, and 20 seconds of the rate; a read is not cut in parts.
+    expect(Math.abs(total - (40 + 20 * 40))).toBeLessThanOrEqual(processes);
+  }
+  let processes = 4;
+  const budget = new FallbackBudget({ ...given, fallbackMaxPerSecond: 80, fallbackShare: 1, sharedBy: () => processes }, 0);
+  expect(budget.perSecond(0)).toBe(20);
+  processes = 2;
+  expect(budget.perSecond(0)).toBe(40);
+  for (const odd of [0, -1, Number.NaN]) {
+    processes = odd;
+    expect(budget.perSecond(0)).toBe(80);
+  }
+});
+
+test("a share of the reads is each process's own: shares of all reads add up by themselves", () => {
+  const budget = new FallbackBudget({ ...defaultOverloadOptions, sharedBy: () => 10 }, 0);
+  admitted(budget, 200, 60);
+  const count = admitted(budget, 200, 10, 60_000);
+  expect(Math.abs(count - 400)).toBeLessThanOrEqual(10);
+});
+
 test("whatever comes when, never more than the burst and the greatest rate allow", () => {
   const arrivals = fc.array(fc.nat(400), { minLength: 1, maxLength: 300 });
   fc.assert(

@@ -7,7 +7,7 @@ import { SimClock } from "../../../support/sim-clock.ts";
 
 const secret = "a secret of 16 bytes or more";
 const at = (lsn: string, timeline = 1): Position => ({ systemId: "7412345678901234567", timeline, lsn: parseLsn(lsn) });
-const tokensOf = (clock: SimClock, options: { secret?: string; audience?: string } = {}) =>
+const tokensOf = (clock: SimClock, options: { secret?: string | readonly string[]; audience?: string } = {}) =>
   new PositionTokens({ secret, ...options }, { clock });
 
 test("a token brings back what was signed, until it is forgotten", async () => {
@@ -32,7 +32,21 @@ test("what another secret signed is forged, what is for another audience is fore
   expect(tokensOf(clock).verify(tokensOf(clock, { audience: "staging" }).sign(positions))).toEqual({ verdict: "foreign" });
 });
 
-test.each(["", "fifteen bytes..", new Uint8Array(15)])("the secret %o is too short", (short) => {
+test("of several secrets the first signs and all are believed, so that one can be replaced without a lost token", () => {
+  const clock = new SimClock();
+  const positions = new Map([["main", tokensOf(clock).note(at("0/5"))]]);
+  const next = "another secret of 16 bytes";
+  const steps = [secret, [secret, next], [next, secret], next].map((given) => tokensOf(clock, { secret: given }));
+  const believed = steps.map((signer) => steps.map((reader) => reader.verify(signer.sign(positions)).verdict === "valid"));
+  expect(believed).toEqual([
+    [true, true, true, false],
+    [true, true, true, false],
+    [false, true, true, true],
+    [false, true, true, true],
+  ]);
+});
+
+test.each(["", "fifteen bytes..", new Uint8Array(15), [], [secret, "fifteen bytes.."]])("the secret %o is too short", (short) => {
   expect(() => new PositionTokens({ secret: short }, { clock: new SimClock() })).toThrow(/too short/);
 });
 

@@ -33,7 +33,7 @@ test("the servers are told with what is known of them, and without what is not",
     readOnly: null,
     position: null,
   };
-  const view = { status: [primary, replica, silent], discoveryAgeMs: 1500 };
+  const view = { status: [primary, replica, silent], discoveryAgeMs: 1500, discoveryStale: false };
   const { servers, discoveryAgeSeconds } = await databaseStatus({ database: () => view })();
   expect(discoveryAgeSeconds).toBe(1.5);
   const known = { position: "7:1:0/500", inRecovery: false, readOnly: false };
@@ -45,8 +45,7 @@ test("the servers are told with what is known of them, and without what is not",
 });
 
 test("without discovery there is no age, and without a database no answer", async () => {
-  expect(await databaseStatus({ database: () => ({ status: [primary], discoveryAgeMs: undefined }) })()).not.toHaveProperty(
-    "discoveryAgeSeconds",
-  );
+  const view = { status: [primary], discoveryAgeMs: undefined, discoveryStale: false };
+  expect(await databaseStatus({ database: () => view })()).not.toHaveProperty("discoveryAgeSeconds");
   await expect(databaseStatus({ database: () => undefined })()).rejects.toMatchObject({ code: "database_unavailable" });
 });

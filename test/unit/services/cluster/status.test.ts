@@ -47,3 +47,15 @@ test("a store that was proven and has stopped answering is not said to be well",
   const { checks } = await status(fixture.deps)();
   expect(checks).toContainEqual({ name: "object_storage", ok: false, message: "the object store's directory is gone" });
 });
+
+test("a list of the database's servers that is too old is said, with its age", async () => {
+  const fixture = new ServicesFixture();
+  const view = { status: [], discoveryAgeMs: 12.5 * 60_000, discoveryStale: true };
+  const checksOf = async (given: typeof view) => (await status({ ...fixture.deps, database: () => given })()).checks;
+  expect(await checksOf(view)).toContainEqual({
+    name: "database_discovery",
+    ok: false,
+    message: "the database's servers have not been looked up for 12 minutes; the last known list is used",
+  });
+  expect(await checksOf({ ...view, discoveryStale: false })).toContainEqual({ name: "database_discovery", ok: true, message: "" });
+});

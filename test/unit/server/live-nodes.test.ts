@@ -1,0 +1,18 @@
+import { expect, test } from "vitest";
+import { liveNodes } from "../../../src/server/live-nodes.ts";
+import { memberInfo, memberView } from "../../support/member-view.ts";
+
+test("nodes that live are counted, this one always, foreign members never", () => {
+  expect(liveNodes(memberView("a", [], []))).toBe(1);
+  const members = [
+    memberInfo("a"),
+    memberInfo("b", { status: "warming" }),
+    memberInfo("c", { status: "draining" }),
+    memberInfo("d", { status: "suspect" }),
+    memberInfo("e", { status: "failed" }),
+    memberInfo("f", { status: "left" }),
+    memberInfo("g", { status: "alive", grpcAddress: "" }),
+    memberInfo("h", { status: "suspect", grpcAddress: "" }),
+  ];
+  expect(liveNodes(memberView("a", members, ["a"]))).toBe(4);
+});
