@@ -101,11 +101,6 @@ export class LoadBalancer implements AsyncDisposable {
   }
 
   /** Whether discovery asks a source whose word on who is primary is needed. */
-  /** Whether discovery fails, and its list is older than `discovery.maxAgeMs`. */
-  get discoveryStale(): boolean {
-    return this.#discovery?.stale === true;
-  }
-
   get discoveryBinds(): boolean {
     return this.#discovery?.authoritative === true;
   }
@@ -122,6 +117,10 @@ export class LoadBalancer implements AsyncDisposable {
   async query<R = Record<string, unknown>>(text: string, values?: readonly unknown[], options: QueryOptions = {}): Promise<QueryResult<R>> {
     const frame = this.#frames.current;
     const transaction = openTransaction(frame);
+    if (frame.onWrite === "throw" && (transaction || this.#classifier.analyse(text).kind === "ambiguous")) {
+      // Only the server can tell what such a statement writes.
+      return await this.transaction({ ...options, readOnly: true }, (tx) => tx.query<R>(text, values));
+    }
     using linked = below(options.signal, (transaction ?? this.#destroyed).signal);
     const startedMs = this.#clock.monotonic();
     const [target, result] = transaction
@@ -141,7 +140,7 @@ export class LoadBalancer implements AsyncDisposable {
     using linked = below(given.signal, (outer ?? this.#destroyed).signal);
     const { signal } = linked;
     const options = { ...given, readOnly: given.readOnly === true || frame.onWrite === "throw" };
-    if (outer) return await outer.nested(() => fn(handle(outer, signal)), options, signal);
+    if (outer) return await outer.nested(() => this.#within(enforced(options), () => fn(handle(outer, signal))), options, signal);
     return await this.#track(async () => {
       for (let tries = 1; ; tries++) {
         try {
@@ -305,7 +304,7 @@ export class LoadBalancer implements AsyncDisposable {
       analyse: (text) => this.#classifier.analyse(text),
       start: (first, text, begin, signal) => this.#router.transaction(frame, options, first, text, begin, signal),
     });
-    const work = () => this.#frames.run({ ...frame, transaction }, () => fn(handle(transaction, signal)));
+    const work = () => this.#frames.run({ ...frame, ...enforced(options), transaction }, () => fn(handle(transaction, signal)));
     return await transaction.perform(work, (outcome) => this.#router.wrote(frame, outcome));
   }
 
@@ -330,6 +329,11 @@ function primaryGate(
 /** The surrounding transaction; code that outlives its function runs outside of it. */
 function openTransaction(frame: Frame): OpenTransaction | undefined {
   return frame.transaction?.open ? frame.transaction : undefined;
+}
+
+/** In a transaction that only reads, it is the server that refuses writes. */
+function enforced({ readOnly }: ReadOnlyKnown): Partial<Frame> {
+  return readOnly ? { onWrite: "primary" } : {};
 }
 
 function handle(transaction: OpenTransaction, signal: AbortSignal): TransactionHandle {

@@ -1,4 +1,4 @@
-import { CodedError, Mutex } from "../base/index.ts";
+import { CodedError, Mutex, neverAborted } from "../base/index.ts";
 import type { Analysis } from "./analyse.ts";
 import { errorClass, isClientTimeout } from "./hosts/error-class.ts";
 import type { Host, Lease, QueryResult, Values } from "./hosts/host.ts";
@@ -51,7 +51,15 @@ export class PinnedConnection implements OpenTransaction {
     const transaction = new Transaction({
       analyse,
       signal,
-      start: (_first, _text, begin) => begin(borrowed, { readOnly: options.readOnly, isolationLevel: options.isolationLevel }),
+      start: async (_first, _text, begin) => {
+        try {
+          return await begin(borrowed, { readOnly: options.readOnly, isolationLevel: options.isolationLevel });
+        } catch (error) {
+          // It was not begun as far as its user knows; the connection has more to do.
+          await lease.query("ROLLBACK", undefined, neverAborted).catch(() => lease.discard());
+          throw error;
+        }
+      },
     });
     this.#transaction = transaction;
     try {

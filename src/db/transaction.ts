@@ -1,4 +1,4 @@
-import { CodedError, Mutex, neverAborted } from "../base/index.ts";
+import { CodedError, errnoOf, Mutex, neverAborted } from "../base/index.ts";
 import type { Analysis } from "./analyse.ts";
 import { errorClass, isClientTimeout, NotConnectedError, poisonsConnection } from "./hosts/error-class.ts";
 import type { Host, Lease, QueryResult, Values } from "./hosts/host.ts";
@@ -46,7 +46,7 @@ export class Transaction implements OpenTransaction {
   #doomed: CodedError | undefined;
   /** What was done so far may have been committed by a statement. */
   #strayed = false;
-  readonly #savepoints: { name: string; set: boolean }[] = [];
+  readonly #savepoints: { readonly name: string; readonly readOnly: boolean; set: boolean }[] = [];
   #savepointCount = 0;
 
   constructor(deps: TransactionDeps) {
@@ -96,7 +96,7 @@ export class Transaction implements OpenTransaction {
   async nested<T>(fn: () => Promise<T>, { readOnly }: { readOnly: boolean }, signal: AbortSignal): Promise<T> {
     const depth = readOnly ? 1 : 0;
     this.#readOnlyDepth += depth;
-    const savepoint = { name: `dblb_${++this.#savepointCount}`, set: false };
+    const savepoint = { name: `dblb_${++this.#savepointCount}`, readOnly, set: false };
     this.#savepoints.push(savepoint);
     const end = async (commands: readonly string[], signal: AbortSignal) => {
       const lease = this.#lease;
@@ -185,7 +185,9 @@ export class Transaction implements OpenTransaction {
         return result;
       } catch (error) {
         const kind = errorClass(error);
-        if (kind !== "statement" && kind !== "slow") {
+        // A primary that was told to refuse writes is the primary nevertheless.
+        const refused = errnoOf(error) === "25006" && this.#readsOnly && host.role === "primary";
+        if (!refused && kind !== "statement" && kind !== "slow") {
           lease.discard();
           lease[Symbol.dispose]();
           throw error;
@@ -199,6 +201,11 @@ export class Transaction implements OpenTransaction {
     const result = await this.#deps.start(analysis, text, begin, signal);
     if (failure) throw failure.error;
     return result as QueryResult<R>;
+  }
+
+  /** Whether nothing may be written now. */
+  get #readsOnly(): boolean {
+    return this.#readOnly || this.#readOnlyDepth > 0;
   }
 
   async #begin(lease: Lease, host: TransactionHost, plan: TransactionPlan, signal: AbortSignal): Promise<void> {
@@ -217,10 +224,12 @@ export class Transaction implements OpenTransaction {
   }
 
   async #statement<R>(lease: Lease, analysis: Analysis, text: string, values: Values, signal: AbortSignal): Promise<QueryResult<R>> {
-    if (this.#readOnly || this.#readOnlyDepth > 0) refuseWrites(analysis);
+    if (this.#readsOnly) refuseWrites(analysis);
     for (const savepoint of this.#savepoints) {
       if (savepoint.set) continue;
-      await this.#send(lease, `SAVEPOINT ${savepoint.name}`, undefined, signal);
+      // Its end puts back what was before.
+      const mode = savepoint.readOnly && !this.#readOnly ? "; SET TRANSACTION READ ONLY" : "";
+      await this.#send(lease, `SAVEPOINT ${savepoint.name}${mode}`, undefined, signal);
       savepoint.set = true;
     }
     if (analysis.leavesState) lease.discard();
@@ -254,7 +263,7 @@ export class Transaction implements OpenTransaction {
   /** Errors of later statements: there is no other server to go to. */
   #translate(error: unknown): unknown {
     const kind = errorClass(error);
-    if (kind === "misroute" && this.#readOnly) return writeRefused(["refused by the server"], error);
+    if (kind === "misroute" && this.#readsOnly) return writeRefused(["refused by the server"], error);
     if (kind !== "lost" && kind !== "connect_failed" && !isClientTimeout(error)) return error;
     return new CodedError(
       "database_unavailable",
