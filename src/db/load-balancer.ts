@@ -81,6 +81,7 @@ export class LoadBalancer implements AsyncDisposable {
     this.#sticking = new Sticking(options.name, options.sticking, {
       ...deps,
       hosts,
+      discovers: deps.discovery !== undefined,
       store: store ?? new MemoryStickingStore({ expirationMs }, { clock }),
     });
     this.#tokens = deps.tokens;

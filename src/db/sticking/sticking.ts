@@ -30,6 +30,8 @@ export const defaultStickingOptions: StickingOptions = {
 export interface StickingDeps {
   readonly store: StickingStore;
   readonly hosts: HostList;
+  /** Whether servers are looked for: a list without replicas may only not have them yet, while other processes do. */
+  readonly discovers: boolean;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -98,7 +100,7 @@ export class Sticking {
     if (!session.unpublished) return;
     session.unpublished = false;
     const { keys, token } = session.binding;
-    if ((keys.length === 0 && !token) || this.#deps.hosts.snapshot.replicas.length === 0) return;
+    if ((keys.length === 0 && !token) || !this.#matters) return;
     const position = await this.written();
     // Nobody was promised anything, and a key that sticks to a primary that is away would stop its readers.
     if (position.systemId === "" && !session.acknowledged) return;
@@ -108,7 +110,7 @@ export class Sticking {
 
   /** Notes the primary's position of now under every key. Never rejects. */
   async stick(keys: readonly string[]): Promise<void> {
-    if (keys.length > 0 && this.#deps.hosts.snapshot.replicas.length > 0) await this.#note(keys, await this.written());
+    if (keys.length > 0 && this.#matters) await this.#note(keys, await this.written());
   }
 
   /** Where the primary's log ends, asked after this call began; `unknownPosition` where it does not say. */
@@ -226,6 +228,11 @@ export class Sticking {
       }
       return undefined;
     }
+  }
+
+  /** Whether anybody may read from a replica. */
+  get #matters(): boolean {
+    return this.#deps.discovers || this.#deps.hosts.snapshot.replicas.length > 0;
   }
 
   #usable(): readonly ReplicaState[] {
