@@ -16,7 +16,6 @@ import { HookCalls } from "./hook-calls.ts";
 import type { MemberHooks } from "./hooks.ts";
 import { Joiner } from "./joiner.ts";
 import { LimitedWarnings } from "./limited-warnings.ts";
-import { LivingNames } from "./living-names.ts";
 import type { Member, PeerView, SendOptions } from "./member.ts";
 import type { MemberEvent, MemberRecord } from "./member-event.ts";
 import type { NodeRecord } from "./node-record.ts";
@@ -80,7 +79,6 @@ export class GossipMember implements Member {
   readonly #joiner: Joiner;
   readonly #rejoiner: Rejoiner;
   readonly #warnings: PathWarnings;
-  readonly #living: LivingNames;
   readonly #rounds: GossipRounds;
   readonly #events: EventHub;
   readonly #hooks: HookCalls;
@@ -117,13 +115,12 @@ export class GossipMember implements Member {
     this.#acks = new Acks(random);
     this.#warnings = new PathWarnings(deps);
     const node = (known: string) => this.#state.node(known);
-    this.#living = new LivingNames(name, () => this.#state.nodes);
     this.#rounds = new GossipRounds(
       { ...tuning, name },
       {
-        ...{ clock, node, queue: this.#queue, living: this.#living },
-        deadCount: () => this.#state.dead,
-        sample: (count, accept) => this.#state.sample(random, count, accept),
+        ...{ clock, random, node, queue: this.#queue },
+        living: () => this.#state.table.living,
+        failed: () => this.#state.table.failed,
         transmissions: () => retransmitLimit(tuning.retransmitMultiplier, this.#state.size),
         send: (to, counted) => this.#io.send(to, to.state === "alive" ? [] : [this.#ping(to)], to.versions, counted),
       },
@@ -331,10 +328,10 @@ export class GossipMember implements Member {
       { ...this.#tuning, name: this.name, confirmations: this.#tuning.suspicionMultiplier - 2 },
       {
         ...{ clock, random, acks: this.#acks, awareness: this.#awareness, metrics: this.#metrics },
-        living: this.#living,
+        living: () => this.#state.table.living,
         nodes: () => this.#state.nodes,
         node: (name) => this.#state.node(name),
-        sample: (count, accept) => this.#state.sample(random, count, accept),
+        sample: (count, accept) => this.#state.table.sample(random, count, accept),
         source: () => this.#source(),
         send: this.#io.send.bind(this.#io),
         streamPing: (node, signal) => this.#pushPull.ping(node.name, node, signal),
@@ -346,7 +343,7 @@ export class GossipMember implements Member {
         onRoundEnd: () => this.#runner.apply({ type: "reap", olderThanMs: this.#tuning.gossipToTheDeadMs }),
       },
     );
-    const peer = () => this.#state.sample(random, 1, ({ name, state }) => name !== this.name && state === "alive")[0];
+    const peer = () => this.#state.table.sample(random, 1, ({ name, state }) => name !== this.name && state === "alive")[0];
     const synchronize = (to: NodeRecord, signal: AbortSignal) => this.#pushPull.synchronize(to, false, signal);
     const ended = Promise.all([
       runPushPullRounds(this.#tuning.pushPullIntervalMs, { clock, random, logger, clusterSize, peer, synchronize }, stop.signal),

@@ -1,7 +1,6 @@
-import type { Clock } from "../base/index.ts";
+import type { Clock, Random } from "../base/index.ts";
 import type { BroadcastQueue } from "./broadcast-queue.ts";
 import { GossipOrder } from "./gossip-order.ts";
-import type { LivingNames } from "./living-names.ts";
 import type { NodeRecord } from "./node-record.ts";
 
 export interface GossipRoundsOptions {
@@ -14,12 +13,12 @@ export interface GossipRoundsOptions {
 export interface GossipRoundsDeps {
   readonly clock: Clock;
   readonly queue: BroadcastQueue;
-  readonly living: LivingNames;
+  readonly random: Random;
+  /** The names of this node and of all that live, sorted. */
+  readonly living: () => readonly string[];
   readonly node: (name: string) => NodeRecord | undefined;
-  /** How many known nodes have failed. */
-  readonly deadCount: () => number;
-  /** Up to `count` different nodes at random, of those that are accepted. */
-  readonly sample: (count: number, accept: (node: NodeRecord) => boolean) => readonly NodeRecord[];
+  /** The nodes that have failed. */
+  readonly failed: () => readonly NodeRecord[];
   /** How often each message is sent. */
   readonly transmissions: () => number;
   /** Sends what waits in the queue; where it is not `counted`, the messages are as often still to be sent as before. */
@@ -61,11 +60,12 @@ export class GossipRounds implements Disposable {
     const nowMs = this.#deps.clock.monotonic();
     this.#lastMs = nowMs;
     const { gossipNodes, gossipToTheDeadMs } = this.#options;
-    const { deadCount, living, node, queue, sample, send, transmissions } = this.#deps;
-    const isLost = ({ state, changedAtMs }: NodeRecord) => state === "dead" && nowMs - changedAtMs <= gossipToTheDeadMs;
+    const { failed, living, node, queue, random, send, transmissions } = this.#deps;
+    const lost = failed().filter(({ changedAtMs }) => nowMs - changedAtMs <= gossipToTheDeadMs);
+    const chosen = lost[lost.length > 1 ? random.int(lost.length) : 0];
     // The dead may be alive and refute, but what they are sent must not be missed by the living.
-    for (const lost of deadCount() === 0 ? [] : sample(1, isLost)) send(lost, false);
-    for (const name of this.#order.next(living.current, transmissions(), gossipNodes)) {
+    if (chosen) send(chosen, false);
+    for (const name of this.#order.next(living(), transmissions(), gossipNodes)) {
       const target = node(name);
       if (target && queue.size > 0) send(target, true);
     }

@@ -1,12 +1,19 @@
 import type { Random } from "../base/index.ts";
 import type { NodeRecord } from "./node-record.ts";
 
-/** All known nodes: by name, in order, and at random, none of which costs a walk over all of them. */
+/** All known nodes: by name, in order, and at random, none of which costs a walk over all of them unless one came or went. */
 export class NodeTable {
+  readonly #self: string;
   readonly #byName = new Map<string, NodeRecord>();
   readonly #sorted: NodeRecord[] = [];
   #snapshot: readonly NodeRecord[] | undefined;
-  #dead = 0;
+  #living: readonly string[] | undefined;
+  #failed: readonly NodeRecord[] | undefined;
+
+  /** `self`: the name of this node, which counts as living whatever is said of it. */
+  constructor(self: string) {
+    this.#self = self;
+  }
 
   get size(): number {
     return this.#sorted.length;
@@ -18,9 +25,16 @@ export class NodeTable {
     return this.#snapshot;
   }
 
-  /** How many have failed. */
-  get dead(): number {
-    return this.#dead;
+  /** The names of this node and of all that live, sorted; the same array until one comes or goes. */
+  get living(): readonly string[] {
+    this.#living ??= this.#sorted.filter((record) => this.#isLiving(record)).map(({ name }) => name);
+    return this.#living;
+  }
+
+  /** Those that have failed; the same array until one comes, goes or changes. */
+  get failed(): readonly NodeRecord[] {
+    this.#failed ??= this.#sorted.filter(({ state }) => state === "dead");
+    return this.#failed;
   }
 
   get(name: string): NodeRecord | undefined {
@@ -34,15 +48,15 @@ export class NodeTable {
     if (before) this.#sorted[at] = record;
     else this.#sorted.splice(at, 0, record);
     this.#byName.set(record.name, record);
-    this.#count(before, record);
-    this.#snapshot = undefined;
+    this.#changed(before, record);
   }
 
   delete(name: string): void {
-    this.#count(this.#byName.get(name), undefined);
-    if (!this.#byName.delete(name)) return;
+    const before = this.#byName.get(name);
+    if (!before) return;
+    this.#byName.delete(name);
     this.#sorted.splice(this.#indexOf(name), 1);
-    this.#snapshot = undefined;
+    this.#changed(before, undefined);
   }
 
   /** Up to `count` different nodes at random, of those that are accepted. */
@@ -59,9 +73,14 @@ export class NodeTable {
     return found;
   }
 
-  #count(before: NodeRecord | undefined, now: NodeRecord | undefined): void {
-    if (before?.state === "dead") this.#dead--;
-    if (now?.state === "dead") this.#dead++;
+  #changed(before: NodeRecord | undefined, now: NodeRecord | undefined): void {
+    this.#snapshot = undefined;
+    if (before?.state === "dead" || now?.state === "dead") this.#failed = undefined;
+    if (this.#isLiving(before) !== this.#isLiving(now)) this.#living = undefined;
+  }
+
+  #isLiving(record: NodeRecord | undefined): boolean {
+    return record !== undefined && (record.name === this.#self || record.state === "alive" || record.state === "suspect");
   }
 
   /** Where `name` is, or would be. */

@@ -1,4 +1,3 @@
-import type { LivingNames } from "./living-names.ts";
 import type { NodeRecord } from "./node-record.ts";
 import { Probe, type ProbeDeps, type ProbeOptions } from "./probe.ts";
 import { ProbeOrder } from "./probe-order.ts";
@@ -10,7 +9,7 @@ export interface ProberOptions extends ProbeOptions {
 
 export interface ProberDeps extends ProbeDeps {
   readonly node: (name: string) => NodeRecord | undefined;
-  readonly living: LivingNames;
+  readonly living: () => readonly string[];
   /** All known nodes, sorted by name. */
   readonly nodes: () => readonly NodeRecord[];
   readonly onRoundEnd: () => void;
@@ -104,7 +103,7 @@ export class Prober implements Disposable {
       onRoundEnd();
       this.#untilRoundEnd = this.#deps.nodes().length - 1;
     }
-    const name = this.#order.next(this.#deps.living.current, Math.floor(clock.now() / this.#options.probeIntervalMs));
+    const name = this.#order.next(this.#deps.living(), Math.floor(clock.now() / this.#options.probeIntervalMs));
     return name === undefined ? undefined : node(name);
   }
 }

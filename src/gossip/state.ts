@@ -1,4 +1,3 @@
-import type { Random } from "../base/index.ts";
 import { bytesToIp, compareAddresses, formatAddress } from "./address.ts";
 import { aliveOf, beats, isOldNews, sameClaim, updateReason } from "./claims.ts";
 import type { ClaimedNode } from "./cluster-guard.ts";
@@ -37,7 +36,7 @@ const firstIncarnation = 1;
  */
 export class MembershipState {
   readonly #options: StateOptions;
-  readonly #nodes = new NodeTable();
+  readonly #nodes: NodeTable;
   readonly #suspicions = new Suspicions();
   readonly #answeredAtMs = new Map<string, number>();
   #own: AliveMessage;
@@ -51,6 +50,7 @@ export class MembershipState {
 
   constructor(options: StateOptions, nowMs: number) {
     this.#options = options;
+    this.#nodes = new NodeTable(options.name);
     this.#nowMs = nowMs;
     const { name, address, port, meta, versions } = options;
     this.#own = { type: "alive", node: name, incarnation: firstIncarnation, address, port, meta, versions };
@@ -67,9 +67,9 @@ export class MembershipState {
     return this.#nodes.size;
   }
 
-  /** How many of them have failed. */
-  get dead(): number {
-    return this.#nodes.dead;
+  /** The same nodes in other orders. */
+  get table(): Pick<NodeTable, "living" | "failed" | "sample"> {
+    return this.#nodes;
   }
 
   get leaving(): boolean {
@@ -87,11 +87,6 @@ export class MembershipState {
 
   node(name: string): NodeRecord | undefined {
     return this.#nodes.get(name);
-  }
-
-  /** Up to `count` different nodes at random, of those that are accepted. */
-  sample(random: Random, count: number, accept: (record: NodeRecord) => boolean): NodeRecord[] {
-    return this.#nodes.sample(random, count, accept);
   }
 
   /** Applies one event at `nowMs` (monotonic). */

@@ -19,6 +19,8 @@ export type Return = "same" | "moved" | "renamed";
 /** A name that resolves to the first hosts, which always come back at their address. */
 export const seedName = "seeds.test";
 const seedCount = 3;
+/** Beside the first. */
+const maxShare = 5;
 
 /** A cluster of a fixed size that faults are let loose on. */
 export class World {
@@ -76,9 +78,9 @@ export class World {
     return shuffle(this.random, nodes).slice(0, count);
   }
 
-  /** How many places a fault takes at one time: 1, and up to 5 of 100. */
+  /** How many places a fault takes at one time: 1, and up to 6 of 100 or more. */
   get share(): number {
-    return 1 + this.random.int(1 + Math.floor(this.slots.length / 20));
+    return 1 + this.random.int(1 + Math.min(maxShare, Math.floor(this.slots.length / 20)));
   }
 
   /** Fills a place again and joins. */

@@ -160,7 +160,7 @@ test("the queue is exact for any mix of messages: each goes out as often as it s
 });
 
 test("a sample of a node table has distinct nodes, only such as are accepted, and all of them when it may", () => {
-  const table = new NodeTable();
+  const table = new NodeTable("n0");
   for (let i = 0; i < 50; i++) table.put(recordOf(`n${i % 40}`, i % 3 === 0 ? "dead" : "alive"));
   const isAlive = ({ state }: NodeRecord) => state === "alive";
   const alive = table.snapshot.filter(isAlive);
@@ -176,4 +176,24 @@ test("a sample of a node table has distinct nodes, only such as are accepted, an
   table.delete("n7");
   expect(table.get("n7")).toBeUndefined();
   expect(table.snapshot).toHaveLength(39);
+});
+
+test("a node table's living and failed nodes are found anew only when one comes or goes, and this node always lives", () => {
+  const table = new NodeTable("n2");
+  for (const name of ["n3", "n1", "n2"]) table.put(recordOf(name, "alive"));
+  const { living } = table;
+  expect(living).toEqual(["n1", "n2", "n3"]);
+  table.put(recordOf("n3", "suspect"));
+  table.put(recordOf("n2", "left"));
+  expect(table.living).toBe(living);
+  table.put(recordOf("n3", "dead"));
+  expect(table.living).toEqual(["n1", "n2"]);
+  const { failed } = table;
+  expect(failed.map(({ name }) => name)).toEqual(["n3"]);
+  table.put(recordOf("n1", "suspect"));
+  expect(table.failed).toBe(failed);
+  table.delete("n3");
+  expect([table.failed, table.living]).toEqual([[], ["n1", "n2"]]);
+  table.delete("n1");
+  expect(table.living).toEqual(["n2"]);
 });

@@ -4,7 +4,6 @@ import type { GossipAddress } from "../../../src/gossip/address.ts";
 import { Awareness } from "../../../src/gossip/awareness.ts";
 import type { PacketMessage } from "../../../src/gossip/codec/message.ts";
 import { gossipMetrics } from "../../../src/gossip/gossip-metrics.ts";
-import { LivingNames } from "../../../src/gossip/living-names.ts";
 import type { NodeRecord } from "../../../src/gossip/node-record.ts";
 import { NodeTable } from "../../../src/gossip/node-table.ts";
 import type { ProbeOptions } from "../../../src/gossip/probe.ts";
@@ -43,7 +42,7 @@ function create(
   const random = simRandom(2);
   const acks = new Acks(random);
   const awareness = new Awareness(8);
-  const table = new NodeTable();
+  const table = new NodeTable("n1");
   for (const node of nodes) table.put(node);
   const sent: string[] = [];
   const found: { kind: "failed" | "refused" | "stream"; name: string; atMs: number }[] = [];
@@ -63,7 +62,7 @@ function create(
       awareness,
       metrics: gossipMetrics(noMetrics, { countByState: () => ({}), queueLength: () => 0, healthScore: () => 0 }),
       sample: (count, accept) => table.sample(random, count, accept),
-      living: new LivingNames("n1", () => table.snapshot),
+      living: () => table.living,
       nodes: () => table.snapshot,
       node: (name) => table.get(name),
       source: () => source,
