@@ -36,7 +36,7 @@ export function stickingStoreCompliance(name: string, open: () => Promise<Opened
       expect(await opened.store.read([], neverAborted)).toEqual([]);
     });
 
-    // B118, B117
+    // Case 15, B118, B117
     test.each([
       ["0/5", "0/3"],
       ["1/0", "0/FFFFFFFF"],
@@ -84,6 +84,7 @@ export function stickingStoreCompliance(name: string, open: () => Promise<Opened
       await release("release/1", at("0/6"));
     });
 
+    // Case 15
     test("forgets a key when its time is over, and each write starts it anew, a lower one too", async () => {
       const { expirationMs, pass } = opened;
       await write("expiry/1", at("0/5"));

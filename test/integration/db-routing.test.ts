@@ -214,6 +214,7 @@ test("settings for row security go with a transaction that only reads, to a repl
 });
 
 describe("sessions and blocks", () => {
+  // Case 13
   test("after a write the session reads its own write, other sessions stay on the replica", async () => {
     await replayPaused(async () => {
       await lb.session(async () => {
@@ -251,6 +252,7 @@ describe("sessions and blocks", () => {
     expect(results.filter(([expected, actual]) => expected !== actual)).toEqual([]);
   });
 
+  // Cases 21, 22
   test("blocks nest and restore what was before", async () => {
     await lb.session(async () => {
       await lb.usePrimary(async () => {

@@ -79,6 +79,7 @@ test("there, a first statement that a replica refuses begins anew on the primary
   expect(await stored()).toEqual([4]);
 });
 
+// Cases 12, 23
 test("a read-only transaction runs on a replica, refuses every kind of write, and cannot be made writable", async () => {
   for (const text of [
     "INSERT INTO t VALUES (1)",
@@ -98,6 +99,7 @@ test("a read-only transaction runs on a replica, refuses every kind of write, an
   expect(await stored()).toEqual([]);
 });
 
+// Case 23
 test("the end of a nested transaction leaves the outer one read-only", async () => {
   const failure = await failureOf(
     lb.transaction({ readOnly: true }, async (tx) => {
@@ -136,6 +138,7 @@ test("statements of the load balancer inside a transaction's function belong to 
   expect(await stored()).toEqual([]);
 });
 
+// Case 20
 test("a transaction that is rolled back does not stick, and one without statements asks no server", async () => {
   await using nowhere = await createLoadBalancer({ primary: "postgres://u@127.0.0.1:1/x" });
   expect(await nowhere.transaction(async () => 5)).toBe(5);
@@ -174,6 +177,7 @@ test("transaction control and use after the end are refused", async () => {
   expect(await stored()).toEqual([]);
 });
 
+// Case 11
 test("serializable is not asked of a standby", async () => {
   await lb.transaction({ readOnly: true, isolationLevel: "serializable" }, async (tx) => expect(await standbyIn(tx)).toBe(false));
 });

@@ -37,6 +37,7 @@ describe.skipIf(missing !== undefined)("positions in a Redis server", () => {
     await opened?.[Symbol.asyncDispose]();
   });
 
+  // Cases 15, 16
   test("never go back, whatever the order in which eight processes write and release them (B118)", async () => {
     const stores = Array.from({ length: 8 }, () => storeOf("race/"));
     let greatest = 0;

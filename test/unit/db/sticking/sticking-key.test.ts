@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { CodedError } from "../../../../src/base/index.ts";
 import { stickingKeys } from "../../../../src/db/sticking/sticking-key.ts";
 
+// Case 17
 test("a hashed id is not kept in clear, and a key that is named twice counts once", () => {
   expect(stickingKeys([["user", 42], { namespace: "api_key", id: "token", hashId: true }, ["user", "42"]])).toEqual([
     "user/42",
