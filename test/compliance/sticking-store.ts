@@ -44,6 +44,8 @@ export function stickingStoreCompliance(name: string, open: () => Promise<Opened
       ["0/10", "0/9"],
       ["FFFFFFFF/FFFFFFFF", "FFFFFFFF/FFFFFFFE"],
       ["20000001/0", "1FFFFFFF/FFFFFFFF"],
+      // Report: gitlab 211511
+      ["0/16B3DD0", "0/16B3DC0"],
     ])("keeps %s when %s is written after it, and the other way round", async (greater, lower) => {
       const key = `greater/${greater}`;
       await write(key, at(greater));
@@ -72,6 +74,7 @@ export function stickingStoreCompliance(name: string, open: () => Promise<Opened
       expect(await read("timeline/1")).toEqual(unknownPosition);
     });
 
+    // Case 16; report: gitlab 216379
     test("forgets a key only if it holds what was seen", async () => {
       await write("release/1", at("0/5"));
       await write("release/1", at("0/6"));

@@ -125,6 +125,7 @@ async function startProcess(
   );
 }
 
+// Case 50
 test("the nameserver is away for ten minutes while half of the processes restart: reads stay on replicas, writes are untouched, nobody asks in a frenzy", async () => {
   await using database = await startPostgresCluster({ replicas: 3 });
   await database.sql(database.primary, "CREATE TABLE written (process int)");

@@ -94,6 +94,7 @@ test("what runs on a server that is removed may end, for a while (case 48)", asy
   expect(await failureOf(host.acquire(neverAborted))).toMatchObject({ reason: "connect_failed" });
 });
 
+// Report: pgdog 1494
 test("a connection that leads to another role than asked for is refused before anything is sent on it", async () => {
   const doubted: string[] = [];
   const address = { url: first.url, name: "standby" };
@@ -220,6 +221,7 @@ test("a replica that was promoted unnoticed is found out by the next statement o
     const astray = host.query("CREATE TABLE astray ()", undefined, { discard: false }, neverAborted);
     await expect(astray).rejects.toMatchObject({ code: "25006" });
     await until("it is the primary", () => rare.hosts.snapshot.primary?.host.name === host.name);
+    expect(state()).toBeUndefined();
   } finally {
     await rare[Symbol.asyncDispose]();
   }

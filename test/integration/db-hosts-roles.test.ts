@@ -38,6 +38,7 @@ async function clusterWithTable(replicas: number): Promise<PostgresCluster & { f
   return { ...cluster, first, second };
 }
 
+// Report: pgpool2 13
 test("a promoted replica is followed, its siblings with it, and the old primary comes back as a replica (case 35, B119)", async () => {
   await using cluster = await clusterWithTable(2);
   const { primary, first, second } = cluster;

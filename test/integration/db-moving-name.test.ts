@@ -30,7 +30,7 @@ const balancer = async ({ cluster, front }: Scene, options: Partial<LoadBalancer
 const write = async (lb: LoadBalancer, id: number) =>
   (await lb.query<{ port: number }>("INSERT INTO t VALUES ($1) RETURNING inet_server_port()::int AS port", [id])).rows[0]?.port;
 
-// Reports: a pool that met "read-only" after every failover until its process was restarted; an observation that outlived a failed check.
+// Reports: lido-keys-api 268, where a pool met "read-only" until its process was restarted; pgdog 1494, where an observation outlived a failed check.
 test.each([
   ["alone", () => ({})],
   ["and is known under its own name, too", (replica: string) => ({ replicas: [replica] })],
@@ -52,6 +52,7 @@ test.each([
   },
 );
 
+// Report: postgresql_exporter 58
 test("the primary dies and its name leads to the promoted one: writes go on there, and what replayed last does not count against it", async () => {
   await using given = await scene();
   const { cluster, front, next } = given;

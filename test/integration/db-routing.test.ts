@@ -81,6 +81,7 @@ describe("single statements", () => {
     await expect(lb.query("SELECT 1; SELECT 2")).resolves.toBeDefined();
   });
 
+  // Case 34
   test("a read that a replica refuses as a write runs once on the primary, and the replica stays in use", async () => {
     expect((await lb.query("SELECT n FROM writing_view")).rows).toEqual([{ n: 1 }]);
     expect(await cluster.sql(cluster.primary, "SELECT count(*)::int AS n FROM log")).toEqual([{ n: 1 }]);
@@ -200,6 +201,7 @@ describe("a connection of one's own", () => {
   });
 });
 
+// Report: pgpool2 152
 test("settings for row security go with a transaction that only reads, to a replica, and its connection is kept", async () => {
   const pids = new Set<unknown>();
   for (const user of ["1", "2"]) {

@@ -94,6 +94,7 @@ describe("a unit of work in several databases", () => {
   });
 });
 
+// Report: baserow 3942
 describe("jobs", () => {
   test("captured after a write read the primary of that database while its replica is behind, then the replica", async () => {
     await paused(async () => {

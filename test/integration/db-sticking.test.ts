@@ -58,7 +58,7 @@ const times = <T>(count: number, work: () => Promise<T>) => Promise.all(Array.fr
 const ports = async (user: number) => new Set(await times(10, () => as(user, port)));
 
 describe("reads of a key that has written", () => {
-  // Cases 13, 14, B115
+  // Cases 13, 14, B115; report: gitlab 413203
   test("go to the primary while no replica has it, then to the one that has, and are free when all have", async () => {
     await paused(replicas, async () => {
       await as(1, async () => {

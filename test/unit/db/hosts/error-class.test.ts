@@ -4,10 +4,16 @@ import { errorClass, poisonsConnection } from "../../../../src/db/hosts/error-cl
 const error = (fields: { code?: string; message?: string; severity?: string; syscall?: string }) =>
   Object.assign(new Error(fields.message ?? ""), fields);
 
+// Case 42
 test.each([
   [{ code: "57P01", severity: "FATAL" }, "lost"],
+  [{ code: "57P02", severity: "FATAL" }, "lost"],
+  [{ code: "57P04", severity: "FATAL" }, "lost"],
+  [{ code: "57P05", severity: "FATAL" }, "lost"],
   [{ code: "57P03", severity: "FATAL" }, "connect_failed"],
   [{ code: "53300", severity: "FATAL" }, "overload"],
+  [{ code: "08000" }, "lost"],
+  [{ code: "08003" }, "lost"],
   [{ code: "08006" }, "lost"],
   [{ code: "25P03", severity: "FATAL" }, "lost"],
   [{ code: "ECONNREFUSED", syscall: "connect" }, "connect_failed"],
@@ -16,6 +22,11 @@ test.each([
   [{ code: "ECONNRESET", syscall: "read" }, "lost"],
   [{ code: "EPIPE", syscall: "write" }, "lost"],
   [{ code: "ENOTFOUND", syscall: "getaddrinfo" }, "connect_failed"],
+  [{ code: "EAI_AGAIN", syscall: "getaddrinfo" }, "connect_failed"],
+  [{ code: "EHOSTUNREACH", syscall: "connect" }, "connect_failed"],
+  [{ code: "ENETUNREACH", syscall: "connect" }, "connect_failed"],
+  [{ code: "EHOSTUNREACH", syscall: "read" }, "lost"],
+  [{ message: "Connection terminated due to connection timeout" }, "connect_failed"],
   [{ message: "timeout expired" }, "connect_failed"],
   [{ message: "Connection terminated unexpectedly" }, "lost"],
   [{ message: "Client has encountered a connection error and is not queryable" }, "connect_failed"],
@@ -27,7 +38,10 @@ test.each([
   [{ code: "25006", severity: "ERROR" }, "misroute"],
   [{ code: "0A000", message: "cannot use serializable mode in a hot standby" }, "misroute"],
   [{ code: "0A000", message: "something else is not supported" }, "statement"],
+  [{ code: "0A000", message: "cannot set transaction read-write mode during recovery" }, "misroute"],
   [{ code: "55000", message: "recovery is in progress" }, "misroute"],
+  [{ code: "55000", message: 'currval of sequence "s" is not yet defined in this session' }, "statement"],
+  [{ code: "28000", severity: "FATAL" }, "config"],
   [{ code: "28P01", severity: "FATAL" }, "config"],
   [{ code: "3D000", severity: "FATAL" }, "config"],
   [{ code: "42601", severity: "ERROR" }, "statement"],
