@@ -1,5 +1,6 @@
 import { splitHostPort, startDeadline, systemClock, systemRandom } from "../base/index.ts";
 import { noMetrics, silentLogger } from "../observability/index.ts";
+import { checkOptions } from "./check-options.ts";
 import type { DiscoveryLoop } from "./discovery/discovery-loop.ts";
 import { prepareDiscovery } from "./discovery/start-discovery.ts";
 import type { HostOptions } from "./hosts/host.ts";
@@ -36,6 +37,7 @@ export async function createLoadBalancer(given: GivenLoadBalancerOptions, some: 
   const deps: LoadBalancerDeps = { clock: systemClock, random: systemRandom, logger: silentLogger, metrics: noMetrics, ...some };
   const { secret, audience, expirationMs } = options.sticking;
   // Whatever may be wrong with the options is said before anything is opened.
+  checkOptions(options);
   const tokens = secret === undefined ? undefined : new PositionTokens({ secret, audience, expirationMs }, deps);
   const servers = listServers(options.primary, options.replicas);
   const { port = 5432 } = splitHostPort(servers[0]?.address.name ?? "") ?? {};
