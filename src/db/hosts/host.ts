@@ -255,13 +255,18 @@ export class Host {
     this.#out.add(client);
     return {
       query: async <R>(text: string, values: Values, signal: AbortSignal) => {
+        const startedMs = clock.monotonic();
         try {
-          const startedMs = clock.monotonic();
           const result = await abortable(client.query<R & pg.QueryResultRow>(this.#statement(text, values)), signal);
           const nowMs = clock.monotonic();
           this.latency.add(nowMs - startedMs, nowMs);
           return result as QueryResult<R>;
         } catch (error) {
+          // Only the server's own answers would show one that answers nothing in time as quick.
+          if (!signal.aborted && errorClass(error) === "slow") {
+            const nowMs = clock.monotonic();
+            this.latency.add(nowMs - startedMs, nowMs, { timedOut: true });
+          }
           if (signal.aborted || poisonsConnection(error)) broken = true;
           // The server would go on with what nobody waits for.
           if (signal.aborted || isClientTimeout(error)) this.#cancel(client);

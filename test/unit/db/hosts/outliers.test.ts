@@ -40,3 +40,21 @@ test("a percentile is of the last 30 seconds, and needs enough answers; whether 
   window.clear();
   expect(window.p99(50_000, 1)).toBeUndefined();
 });
+
+test("a server that lets most statements run into their time limit has a percentile although they are few", () => {
+  const window = new LatencyWindow();
+  for (let i = 0; i < 4; i++) window.add(30_000, 1000, { timedOut: true });
+  expect(window.p99(1000, 50)).toBeUndefined();
+  window.add(30_000, 1000, { timedOut: true });
+  expect(window.p99(1000, 50)).toBe(30_000);
+  expect(window.answeredSince(0, 60_000)).toBe(false);
+  // Where as many are answered, it may be the statements' fault.
+  for (let i = 0; i < 5; i++) window.add(1, 1000);
+  expect(window.p99(1000, 50)).toBeUndefined();
+  expect(window.answeredSince(0, 60_000)).toBe(true);
+});
+
+test("where all servers let them run into it, nobody is left out: it is the statements' fault", () => {
+  expect(findOutliers(sampled([30_000, 30_000, 30_000]), options)).toEqual([]);
+  expect(findOutliers(sampled([10, 12, 30_000]), options)).toHaveLength(1);
+});
