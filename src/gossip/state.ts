@@ -146,11 +146,13 @@ export class MembershipState {
     }
   }
 
-  /** Who is not taken for a member hears why; of who is not known at all more is asked for. */
+  /** Who is not taken for a member hears why, also who believes that the name is another's; of who is not known at all more is asked for. */
   #heard({ node, address, port }: Extract<StateEvent, { type: "heard" }>): void {
     const known = this.#nodes.get(node);
-    if (!known) this.#effects.push({ kind: "unknown", address, port });
-    else if (known.state !== "alive" && compareAddresses(known, { address, port }) === 0) this.#accuse(known, known);
+    if (!known) return void this.#effects.push({ kind: "unknown", address, port });
+    const isFree = known.state === "dead" || known.state === "left";
+    const isOfHolder = known.state === "suspect" && compareAddresses(known, { address, port }) === 0;
+    if (isFree || isOfHolder) this.#accuse(known, { address, port });
   }
 
   #alive(received: AliveMessage) {

@@ -406,5 +406,20 @@ test("a node that probes this one is asked for its view if unknown, told the acc
   apply(state, 1000, dead("n2", 1));
   expect(sent(apply(state, 1100, heard("n2")))).toEqual([]);
   expect(sent(apply(state, 2000, heard("n2"))).map(({ message }) => message)).toEqual([dead("n2", 1, "self")]);
-  expect(apply(state, 3000, heard("n2", addressB))).toEqual([]);
+  // The name is free, and whoever pings from elsewhere may not know it.
+  expect(sent(apply(state, 3000, heard("n2", addressB))).map(({ to, message }) => [to.address, message])).toEqual([
+    [addressB, dead("n2", 1, "self")],
+  ]);
+  const other = create();
+  apply(other, 0, alive("n2", 1));
+  apply(other, 0, suspect("n2", 1));
+  expect(apply(other, 1000, heard("n2", addressB))).toEqual([]);
+});
+
+test("a node that holds its name for another's takes it back as soon as it hears that the other one is dead", () => {
+  const state = create();
+  apply(state, 0, alive("self", 6, { address: addressB }));
+  expect(state.nameLost).toBe(true);
+  expect(kinds(apply(state, 1000, dead("self", 6)))).toEqual(["broadcast", "refuted"]);
+  expect([state.nameLost, state.own.incarnation]).toEqual([false, 7]);
 });
