@@ -108,8 +108,12 @@ test("a connection that leads to another role than asked for is refused before a
   }
 });
 
-test("a server that announces no role, or a pooler before it, is asked for it", async () => {
-  const rename = (chunk: Buffer) => Buffer.from(chunk.toString("latin1").replace("in_hot_standby", "in_hot_xxxxxxx"), "latin1");
+test.each([
+  ["announces no role, or a pooler before it,", "in_hot_standby", "in_hot_xxxxxxx"],
+  // As it does where the server was promoted since the pooler first came to it.
+  ["has a pooler before it that announces another role", "\x17in_hot_standby\0off\0", "\x16in_hot_standby\0on\0"],
+])("a server that %s is asked for it", async (_what, said, announced) => {
+  const rename = (chunk: Buffer) => Buffer.from(chunk.toString("latin1").replace(said, announced), "latin1");
   const acquire = async (server: PostgresServer) => {
     await using front = await startTcpFront(server.port, { rewrite: rename });
     const host = new Host("primary", { url: server.url.replace(`${server.port}`, `${front.port}`), name: "x" }, defaultHostOptions, deps);

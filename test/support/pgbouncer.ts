@@ -17,12 +17,12 @@ export function pgbouncerMissing(): string | undefined {
   return programsMissing(["pgbouncer", "psql"]);
 }
 
-/** Starts one on loopback that leads nowhere yet. */
-export async function startPgbouncer(): Promise<Pgbouncer> {
+/** Starts one on loopback that leads to `serverPort` there, or nowhere yet. */
+export async function startPgbouncer({ serverPort = 1 }: { serverPort?: number } = {}): Promise<Pgbouncer> {
   const home = await PeerHome.open();
   try {
     const port = await freePort();
-    const databases = await home.write("databases.ini", databasesIni("127.0.0.1", "1"));
+    const databases = await home.write("databases.ini", databasesIni("127.0.0.1", String(serverPort)));
     const file = await home.write("pgbouncer.ini", configuration(port, databases));
     const { child } = home.spawn("pgbouncer", [file]);
     const admin = `postgres://postgres@127.0.0.1:${port}/pgbouncer`;
@@ -67,7 +67,7 @@ pool_mode = transaction
 server_login_retry = 0.2
 server_connect_timeout = 1
 query_wait_timeout = 60
-ignore_startup_parameters = extra_float_digits
+ignore_startup_parameters = extra_float_digits, statement_timeout, options
 `;
 
 async function answers(admin: string): Promise<boolean> {

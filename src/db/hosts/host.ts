@@ -1,16 +1,23 @@
 import { once } from "node:events";
-import pg from "pg";
-import { abortable, type Clock, CodedError, startDeadline } from "../../base/index.ts";
+import type pg from "pg";
+import { type Clock, CodedError, forgetAbort, onAbort, startDeadline } from "../../base/index.ts";
 import type { Logger } from "../../observability/index.ts";
 import type { Position } from "../position/position.ts";
 import { requestCancel } from "./cancel-request.ts";
+import { ConnectionPool, type PooledConnection, poolTimeoutMessage } from "./connection-pool.ts";
 import type { ServerAddress } from "./connection-url.ts";
 import { type ErrorClass, errorClass, isClientTimeout, NotConnectedError, poisonsConnection } from "./error-class.ts";
 import { LatencyWindow } from "./latency-window.ts";
 import { type AnnouncedRole, RoleClient } from "./role-client.ts";
 import { type FactsRow, factsOf, factsSql, reachedPosition, type ServerFacts, writtenPosition } from "./server-facts.ts";
 
-const poolTimeoutMessage = "timeout exceeded when trying to connect";
+const readTimeoutMessage = "Query read timeout";
+
+/** A statement that was sent, and how its caller is told that nobody waits any longer. */
+interface RunningStatement {
+  readonly startedMs: number;
+  readonly fail: (error: unknown) => void;
+}
 
 /** Parameters of a statement: `$1` is the first. */
 export type Values = readonly unknown[] | undefined;
@@ -86,37 +93,39 @@ export class Host {
   readonly latency = new LatencyWindow();
   /** Whether the server lets us read its replication origins, without which a logical replica cannot say what it has reached. */
   originsReadable = false;
-  readonly #pool: pg.Pool;
+  readonly #pool: ConnectionPool;
   readonly #options: HostOptions;
   readonly #deps: HostDeps;
-  readonly #out = new Set<pg.PoolClient>();
+  /** Statements that run, those sent first first. */
+  readonly #running = new Set<RunningStatement>();
   readonly #cancels = new Set<Promise<void>>();
   #outstanding = 0;
   #doubted = false;
+  #patience: Disposable | undefined;
 
   constructor(role: "primary" | "replica", address: ServerAddress, options: HostOptions, deps: HostDeps) {
     this.role = role;
     this.name = address.name;
     this.#options = options;
     this.#deps = deps;
-    // The driver waits for it, whatever its types say.
-    const onConnect: unknown = (client: RoleClient) => this.#verify(client);
-    this.#pool = new pg.Pool({
-      Client: RoleClient,
+    const config: pg.ClientConfig = {
       connectionString: address.url,
-      max: options.poolSize,
       connectionTimeoutMillis: options.connectTimeoutMs,
-      idleTimeoutMillis: options.idleTimeoutMs,
-      maxLifetimeSeconds: Math.ceil(options.maxLifetimeMs / 1000),
       statement_timeout: options.statementTimeoutMs,
-      query_timeout: options.statementTimeoutMs + 1000,
       application_name: options.applicationName,
       keepAlive: true,
       ...(role === "replica" && options.readOnlyReplicas ? { options: "-c default_transaction_read_only=on" } : {}),
-      onConnect: onConnect as NonNullable<pg.PoolConfig["onConnect"]>,
-    });
-    // Without a listener, the end of an idle connection would end the process.
-    this.#pool.on("error", (error) => deps.logger.debug("idle database connection lost", { host: this.name, error }));
+    };
+    const { poolSize: size, connectTimeoutMs: waitMs, idleTimeoutMs, maxLifetimeMs } = options;
+    this.#pool = new ConnectionPool(
+      { size, waitMs, idleTimeoutMs, maxLifetimeMs },
+      {
+        clock: deps.clock,
+        create: () => new RoleClient(config),
+        verify: (client) => this.#verify(client),
+        onIdleError: (error) => deps.logger.debug("idle database connection lost", { host: this.name, error }),
+      },
+    );
   }
 
   /** Callers that hold or wait for a connection now. */
@@ -131,29 +140,23 @@ export class Host {
 
   /** Connections open now, and how many of them are idle. */
   get connections(): { readonly open: number; readonly idle: number } {
-    return { open: this.#pool.totalCount, idle: this.#pool.idleCount };
+    return { open: this.#pool.total, idle: this.#pool.idle };
   }
 
   /** Lends a connection. One that is in a doubtful state when it comes back is closed. Errors: `NotConnectedError`. */
   async acquire(signal: AbortSignal): Promise<Lease> {
-    signal.throwIfAborted();
-    if (this.#outstanding >= this.#options.poolSize + this.#options.maxQueuedPerServer) {
-      throw new NotConnectedError(this.name, "overload", undefined);
-    }
-    this.#outstanding++;
-    try {
-      return this.#lease(await this.#checkOut(signal));
-    } catch (error) {
-      this.#outstanding--;
-      throw error;
-    }
+    return this.#lease(this.#takeIdle(signal) ?? (await this.#takeNext(signal)));
   }
 
   /** One statement on any connection. With `discard`, the connection is closed afterwards. */
   async query<R>(text: string, values: Values, options: { discard: boolean }, signal: AbortSignal): Promise<QueryResult<R>> {
-    using lease = await this.acquire(signal);
-    if (options.discard) lease.discard();
-    return await lease.query<R>(text, values, signal);
+    const connection = this.#takeIdle(signal) ?? (await this.#takeNext(signal));
+    if (options.discard) connection.unwanted = true;
+    try {
+      return await this.#run<R>(connection, text, values, signal);
+    } finally {
+      this.#giveBack(connection);
+    }
   }
 
   /** What can be read here now, as a place in the log of the primary, whose own place names that log; undefined where it is not known. */
@@ -170,7 +173,7 @@ export class Host {
 
   /** Waits for running work, then closes every connection. */
   async close(): Promise<void> {
-    if (!this.#pool.ending) await this.#pool.end();
+    await this.#pool.end();
     await Promise.all(this.#cancels);
   }
 
@@ -178,8 +181,7 @@ export class Host {
   async drain(timeoutMs: number, signal: AbortSignal): Promise<"gentle" | "forced"> {
     let forced = false;
     const force = () => {
-      forced = this.#out.size > 0;
-      this.cut();
+      forced = this.#pool.cut() > 0;
     };
     using _timer = this.#deps.clock.timer(timeoutMs, force);
     signal.addEventListener("abort", force, { once: true });
@@ -194,8 +196,7 @@ export class Host {
 
   /** Ends every connection that is on loan; whoever waits for an answer on one learns that it is lost. */
   cut(): void {
-    // Ended while it runs a statement, a connection does not wait for it.
-    for (const client of this.#out) client.end().catch(() => {});
+    this.#pool.cut();
   }
 
   async #facts(signal: AbortSignal): Promise<ServerFacts | undefined> {
@@ -207,7 +208,7 @@ export class Host {
   /** Asks a new connection what it leads to: between the last check and now a primary may have become something else. */
   async #verify(client: RoleClient): Promise<void> {
     client.onAnnounced = (announced) => this.#noteAnnounced(announced);
-    const { inRecovery, readOnly } = await client.role(this.#options.connectTimeoutMs);
+    const { inRecovery, readOnly } = await client.role(this.role, this.#options.connectTimeoutMs);
     if (this.role === "primary" && (inRecovery || readOnly)) {
       this.#doubt();
       throw new CodedError("database_unavailable", "the database server does not accept writes", { host: this.name, inRecovery, readOnly });
@@ -226,77 +227,120 @@ export class Host {
     this.#deps.onRoleDoubt?.(this);
   }
 
-  async #checkOut(signal: AbortSignal): Promise<pg.PoolClient> {
-    const pending = this.#pool.connect();
+  #takeIdle(signal: AbortSignal): PooledConnection | undefined {
+    signal.throwIfAborted();
+    const connection = this.#pool.take();
+    if (connection) this.#outstanding++;
+    return connection;
+  }
+
+  async #takeNext(signal: AbortSignal): Promise<PooledConnection> {
+    if (this.#outstanding >= this.#options.poolSize + this.#options.maxQueuedPerServer) {
+      throw new NotConnectedError(this.name, "overload", undefined);
+    }
+    this.#outstanding++;
     try {
-      return await abortable(pending, signal);
+      return await this.#pool.wait(signal);
     } catch (error) {
-      // The connection may still come; nobody is left to give it back but us.
-      pending.then(
-        (client) => client.release(),
-        () => {},
-      );
+      this.#outstanding--;
       if (signal.aborted) throw error;
-      // The driver has one message for a dead server and a busy pool.
-      const exhausted = error instanceof Error && error.message === poolTimeoutMessage && this.#pool.totalCount >= this.#options.poolSize;
+      // The same message for a server that hangs and a busy pool.
+      const exhausted = error instanceof Error && error.message === poolTimeoutMessage && this.#pool.exhausted;
       throw new NotConnectedError(this.name, notConnectedReason(error, exhausted), error);
     }
   }
 
-  #lease(client: pg.PoolClient): Lease {
-    const { clock } = this.#deps;
-    let broken = false;
-    let unwanted = false;
-    // The pool takes its own listener off while a connection is out.
-    const onError = () => {
-      broken = true;
-    };
-    client.on("error", onError);
-    this.#out.add(client);
+  #lease(connection: PooledConnection): Lease {
+    const { client } = connection;
     return {
-      query: async <R>(text: string, values: Values, signal: AbortSignal) => {
-        const startedMs = clock.monotonic();
-        try {
-          const result = await abortable(client.query<R & pg.QueryResultRow>(this.#statement(text, values)), signal);
-          const nowMs = clock.monotonic();
-          this.latency.add(nowMs - startedMs, nowMs);
-          return result as QueryResult<R>;
-        } catch (error) {
-          // Only the server's own answers would show one that answers nothing in time as quick.
-          if (!signal.aborted && errorClass(error) === "slow") {
-            const nowMs = clock.monotonic();
-            this.latency.add(nowMs - startedMs, nowMs, { timedOut: true });
-          }
-          if (signal.aborted || poisonsConnection(error)) broken = true;
-          // The server would go on with what nobody waits for.
-          if (signal.aborted || isClientTimeout(error)) this.#cancel(client);
-          // A primary that refuses writes was demoted; its name may lead to another server by now.
-          if (this.role === "primary" && errorClass(error) === "misroute") {
-            broken = true;
-            this.#doubt();
-          }
-          if (!broken && !(await this.#isReady(client, signal))) broken = true;
-          throw error;
-        }
-      },
+      query: <R>(text: string, values: Values, signal: AbortSignal) => this.#run<R>(connection, text, values, signal),
       get transactionStatus() {
         return client.getTransactionStatus() as "I" | "T" | "E" | null;
       },
       discard: () => {
-        unwanted = true;
+        connection.unwanted = true;
       },
-      [Symbol.dispose]: () => {
-        client.off("error", onError);
-        this.#out.delete(client);
-        this.#outstanding--;
-        // Whatever state a transaction left behind must not reach the next user.
-        client.release(broken || unwanted || client.getTransactionStatus() !== "I");
-      },
+      [Symbol.dispose]: () => this.#giveBack(connection),
     };
   }
 
+  #giveBack(connection: PooledConnection): void {
+    this.#outstanding--;
+    // Whatever state a transaction left behind must not reach the next user.
+    if (connection.client.getTransactionStatus() !== "I") connection.broken = true;
+    this.#pool.give(connection);
+  }
+
+  async #run<R>(connection: PooledConnection, text: string, values: Values, signal: AbortSignal): Promise<QueryResult<R>> {
+    const { client } = connection;
+    const startedMs = this.#deps.clock.monotonic();
+    try {
+      const result = await this.#send(client, text, values, startedMs, signal);
+      const nowMs = this.#deps.clock.monotonic();
+      this.latency.add(nowMs - startedMs, nowMs);
+      return result as QueryResult<R>;
+    } catch (error) {
+      // Only the server's own answers would show one that answers nothing in time as quick.
+      if (!signal.aborted && errorClass(error) === "slow") {
+        const nowMs = this.#deps.clock.monotonic();
+        this.latency.add(nowMs - startedMs, nowMs, { timedOut: true });
+      }
+      if (signal.aborted || poisonsConnection(error)) connection.broken = true;
+      // The server would go on with what nobody waits for.
+      if (signal.aborted || isClientTimeout(error)) this.#cancel(client);
+      // A primary that refuses writes was demoted; its name may lead to another server by now.
+      if (this.role === "primary" && errorClass(error) === "misroute") {
+        connection.broken = true;
+        this.#doubt();
+      }
+      if (!connection.broken && !(await this.#isReady(client, signal))) connection.broken = true;
+      // The driver's leads to its socket, not to who asked.
+      if (error instanceof Error && !CodedError.is(error)) Error.captureStackTrace(error);
+      throw error;
+    }
+  }
+
+  #send(client: pg.Client, text: string, values: Values, startedMs: number, signal: AbortSignal): Promise<pg.QueryResult> {
+    if (text.includes("\0")) throw new CodedError("invalid_argument", "an SQL text holds a NUL character");
+    signal.throwIfAborted();
+    return new Promise((resolve, reject) => {
+      const running: RunningStatement = { startedMs, fail: (error) => settle(error) };
+      const giveUp = () => settle(signal.reason);
+      const settle = (error: unknown, result?: pg.QueryResult) => {
+        // What comes after the caller has gone is for nobody.
+        if (!this.#running.delete(running)) return;
+        forgetAbort(signal, giveUp);
+        if (error) reject(error);
+        else resolve(result as pg.QueryResult);
+      };
+      this.#running.add(running);
+      onAbort(signal, giveUp);
+      this.#patience ??= this.#startPatience(this.#options.statementTimeoutMs + 1000);
+      // The extended protocol takes a single statement: no second one can ride along to a replica.
+      if (this.role === "replica" && !values?.length) client.query({ text, queryMode: "extended" } as pg.QueryConfig, settle);
+      else client.query(text, values as unknown[], settle);
+    });
+  }
+
+  /** Fails the statements that the server should have cancelled. All have the same time, so that one timer does for all. */
+  #startPatience(waitMs: number): Disposable {
+    return this.#deps.clock.timer(waitMs, () => {
+      const limitMs = this.#options.statementTimeoutMs + 1000;
+      const nowMs = this.#deps.clock.monotonic();
+      this.#patience = undefined;
+      for (const running of this.#running) {
+        const leftMs = running.startedMs + limitMs - nowMs;
+        if (leftMs > 0) {
+          this.#patience = this.#startPatience(leftMs);
+          return;
+        }
+        running.fail(new Error(readTimeoutMessage));
+      }
+    });
+  }
+
   /** Whether the server ends its answer soon: an error comes before it says in which state the connection is. */
-  async #isReady(client: pg.PoolClient & { readonly readyForQuery?: boolean }, signal: AbortSignal): Promise<boolean> {
+  async #isReady(client: pg.ClientBase & { readonly readyForQuery?: boolean }, signal: AbortSignal): Promise<boolean> {
     if (client.readyForQuery !== false) return true;
     using deadline = startDeadline(this.#deps.clock, this.#options.connectTimeoutMs, signal);
     return await once(client, "drain", { signal: deadline.signal }).then(
@@ -305,17 +349,10 @@ export class Host {
     );
   }
 
-  #cancel(client: pg.PoolClient): void {
+  #cancel(client: pg.ClientBase): void {
     const { clock } = this.#deps;
     const cancel = requestCancel(client, this.#options.connectTimeoutMs, clock).finally(() => this.#cancels.delete(cancel));
     this.#cancels.add(cancel);
-  }
-
-  #statement(text: string, values: Values): pg.QueryConfig {
-    if (text.includes("\0")) throw new CodedError("invalid_argument", "an SQL text holds a NUL character");
-    const config = { text, ...(values ? { values: [...values] } : {}) };
-    // The extended protocol takes a single statement: no second one can ride along to a replica.
-    return this.role === "replica" ? ({ ...config, queryMode: "extended" } as pg.QueryConfig) : config;
   }
 }
 

@@ -41,10 +41,15 @@ export class RoleClient extends pg.Client {
     return callback ? super.end(callback) : super.end();
   }
 
-  /** The role, asked where it was not announced; the answer may take `timeoutMs`. */
-  async role(timeoutMs: number): Promise<{ inRecovery: boolean; readOnly: boolean }> {
+  /**
+   * The role; asked where it was not announced, and where another one is expected: a pooler announces to everybody what its first
+   * connection was told. The answer may take `timeoutMs`.
+   */
+  async role(expected: "primary" | "replica", timeoutMs: number): Promise<{ inRecovery: boolean; readOnly: boolean }> {
     const { inRecovery, readOnly } = this.#announced;
-    if (inRecovery !== undefined && readOnly !== undefined) return { inRecovery, readOnly };
+    if (inRecovery !== undefined && readOnly !== undefined) {
+      if (expected === "primary" ? !inRecovery && !readOnly : inRecovery) return { inRecovery, readOnly };
+    }
     const text = "SELECT pg_is_in_recovery() AS recovering, current_setting('transaction_read_only') AS ro";
     const query = { text, query_timeout: timeoutMs } as pg.QueryConfig;
     const { rows } = await this.query<{ recovering: boolean; ro: string }>(query);
