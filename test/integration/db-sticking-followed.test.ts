@@ -100,3 +100,22 @@ test("a write that lands while a key is being released stays", async () => {
   expect((await store.read(["main/user/1"], neverAborted))[0]).toEqual(newer);
   expect(await as(1, port)).toBe(cluster.primary.port);
 });
+
+// Case 19: a place that is taken in the statement, or before COMMIT, is reached by a replica that does not show the row yet.
+test.each<[string, () => Promise<unknown>]>([
+  ["a statement", () => lb.query("INSERT INTO t VALUES (1)")],
+  ["a transaction", () => lb.transaction((tx) => tx.query("INSERT INTO t VALUES (1)"))],
+  ["a connection", () => lb.connection((connection) => connection.query("INSERT INTO t VALUES (1)"))],
+  ["several texts in one", () => lb.query("INSERT INTO t VALUES (1); INSERT INTO t VALUES (2)")],
+])("what is noted of %s is where the log ends after its commit", async (_what, work) => {
+  const rounds = 20;
+  let exact = 0;
+  for (let user = 0; user < rounds; user++) {
+    await as(user, work);
+    const noted = (await store.read([`main/user/${user}`], neverAborted))[0] as Position;
+    const [end] = await cluster.sql(cluster.primary, "SELECT (pg_current_wal_insert_lsn() - '0/0')::text AS bytes");
+    if (noted.lsn === BigInt(String(end?.["bytes"]))) exact++;
+  }
+  // Now and then the server writes a line of its own in between.
+  expect(exact).toBeGreaterThan(rounds / 2);
+});
