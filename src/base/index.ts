@@ -9,6 +9,6 @@ export { type Random, randomHex, shuffle, systemRandom } from "./random.ts";
 export { readMessages } from "./read-messages.ts";
 export { checkRelativePath } from "./relative-path.ts";
 export { Semaphore } from "./semaphore.ts";
-export { abortable, linkSignals, neverAborted, sharedAbortController } from "./signals.ts";
+export { abortable, forgetAbort, linkSignals, neverAborted, onAbort, sharedAbortController } from "./signals.ts";
 export { SingleFlight } from "./single-flight.ts";
 export { writeMessage } from "./write-message.ts";

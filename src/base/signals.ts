@@ -7,7 +7,36 @@ import { setMaxListeners } from "node:events";
 export function sharedAbortController(): AbortController {
   const controller = new AbortController();
   setMaxListeners(0, controller.signal);
+  callsOf.set(controller.signal, undefined);
   return controller;
+}
+
+/** What is called when a shared signal aborts: one listener for all of it, since the platform's listeners are slow to add and remove. */
+const callsOf = new WeakMap<AbortSignal, Set<() => void> | undefined>();
+
+/** Calls `fn` once when the signal aborts; not where it has aborted before. Take it back with {@link forgetAbort}. */
+export function onAbort(signal: AbortSignal, fn: () => void): void {
+  const calls = callsOf.get(signal);
+  if (calls) calls.add(fn);
+  else if (callsOf.has(signal)) callsOf.set(signal, listened(signal).add(fn));
+  else signal.addEventListener("abort", fn, { once: true });
+}
+
+/** Takes back what was given to {@link onAbort}. */
+export function forgetAbort(signal: AbortSignal, fn: () => void): void {
+  const calls = callsOf.get(signal);
+  if (calls) calls.delete(fn);
+  else signal.removeEventListener("abort", fn);
+}
+
+function listened(signal: AbortSignal): Set<() => void> {
+  const calls = new Set<() => void>();
+  const callAll = () => {
+    for (const fn of calls) fn();
+    calls.clear();
+  };
+  signal.addEventListener("abort", callAll, { once: true });
+  return calls;
 }
 
 /** A signal that never aborts. */
@@ -20,9 +49,9 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<
     return Promise.reject(signal.reason);
   }
   return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+    const giveUp = () => reject(signal.reason);
+    onAbort(signal, giveUp);
+    promise.then(resolve, reject).finally(() => forgetAbort(signal, giveUp));
   });
 }
 

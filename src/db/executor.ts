@@ -62,6 +62,14 @@ export interface ReadPlan {
   readonly maxStalenessMs: number | undefined;
   /** A replica refused it as a write. */
   readonly onMisroute: () => void;
+  /** Does what has to be done around it when it then runs on the primary. */
+  readonly refused?: <T>(onPrimary: () => Promise<T>) => Promise<T>;
+}
+
+/** A read that has been tried once. */
+interface FailedTry {
+  readonly host: Host;
+  readonly error: unknown;
 }
 
 /** What may be done about a write that failed. */
@@ -89,6 +97,10 @@ const readKinds: Readonly<Record<FallbackReason | "block" | "ambiguous", ReadKin
   ambiguous: "sticky",
 };
 
+const answered = { target: "replica", reason: "ok" };
+const answeredStale = { target: "replica", reason: "stale" };
+const none: ReadonlySet<Host> = new Set();
+
 // Times a read is cancelled by recovery, per replica, before the primary is asked.
 const conflictsPerReplica = 3;
 // Readers do not wait for a failover to end.
@@ -106,7 +118,22 @@ export class Executor {
   }
 
   /** Runs a read on a replica, on another where one fails, at last on the primary. */
-  async read<T>(plan: ReadPlan, attempt: Attempt<T>, signal: AbortSignal): Promise<T> {
+  read<T>(plan: ReadPlan, attempt: Attempt<T>, signal: AbortSignal): Promise<T> {
+    this.#noteRead();
+    const host = this.#chooseAtOnce(plan);
+    if (!host) return this.#search(plan, attempt, signal);
+    return attempt(host, Permit.none).then(
+      (value) => {
+        plan.session.pinned = host;
+        this.#deps.metrics.reads.add(1, answered);
+        return value;
+      },
+      (error: unknown) => this.#search(plan, attempt, signal, { host, error }),
+    );
+  }
+
+  /** All that a read may need beyond its first try on a replica that is there; `failed` is that try. */
+  async #search<T>(plan: ReadPlan, attempt: Attempt<T>, signal: AbortSignal, failed?: FailedTry): Promise<T> {
     const { session } = plan;
     const excluded = new Set<Host>();
     const conflicted = new Set<Host>();
@@ -115,46 +142,50 @@ export class Executor {
     let conflicts = 0;
     let reason: FallbackReason | undefined;
     let failure: { readonly error: unknown } | undefined;
-    this.#noteRead();
-    for (;;) {
-      const fresh = await this.#choose(plan, excluded, conflicted);
-      signal.throwIfAborted();
-      const host = fresh ?? this.#staler(plan, excluded);
-      if (!host) break;
-      if (failure) this.#spendRetry(failure.error);
-      try {
-        const value = await attempt(host, Permit.none);
-        session.pinned = host;
-        this.#deps.metrics.reads.add(1, { target: "replica", reason: fresh ? "ok" : "stale" });
-        return value;
-      } catch (error) {
-        const kind = this.#note(host, error, signal);
-        const lost = kind === "lost" || isClientTimeout(error);
-        failure = { error: lost ? (plan.repeatable ? finalError(host, kind, error) : outcomeUnknown(host, error)) : error };
-        if (kind === "misroute") {
-          reason = "misroute";
-          plan.onMisroute();
-          break;
+    for (let last = failed; ; last = undefined) {
+      if (!last) {
+        const fresh = await this.#choose(plan, excluded, conflicted);
+        signal.throwIfAborted();
+        const host = fresh ?? this.#staler(plan, excluded);
+        if (!host) break;
+        if (failure) this.#spendRetry(failure.error);
+        try {
+          const value = await attempt(host, Permit.none);
+          session.pinned = host;
+          this.#deps.metrics.reads.add(1, fresh ? answered : answeredStale);
+          return value;
+        } catch (error) {
+          last = { host, error };
         }
-        if (kind === "conflict") {
-          conflicted.add(host);
-          if (++conflicts < maxConflicts) continue;
-          reason = "conflict";
-          break;
-        }
-        if (kind === "statement" || kind === "slow") throw failure.error;
-        // One loss may be an idle connection that died unnoticed; a second one is the server.
-        if (kind === "lost" && !lostOnce.has(host)) lostOnce.add(host);
-        else {
-          excluded.add(host);
-          if (kind === "lost") this.#deps.monitor.reportFailure(host, kind);
-        }
+      }
+      const { host, error } = last;
+      const kind = this.#note(host, error, signal);
+      const lost = kind === "lost" || isClientTimeout(error);
+      failure = { error: lost ? (plan.repeatable ? finalError(host, kind, error) : outcomeUnknown(host, error)) : error };
+      if (kind === "misroute") {
+        reason = "misroute";
+        plan.onMisroute();
+        break;
+      }
+      if (kind === "conflict") {
+        conflicted.add(host);
+        if (++conflicts < maxConflicts) continue;
+        reason = "conflict";
+        break;
+      }
+      if (kind === "statement" || kind === "slow") throw failure.error;
+      // One loss may be an idle connection that died unnoticed; a second one is the server.
+      if (kind === "lost" && !lostOnce.has(host)) lostOnce.add(host);
+      else {
+        excluded.add(host);
+        if (kind === "lost") this.#deps.monitor.reportFailure(host, kind);
       }
     }
     reason ??= plan.followsWrites && session.stuck ? "sticky" : noReplicaReason(this.#deps.hosts.snapshot);
     // What a replica refused as a write is no read, and was never tried.
     if (failure && reason !== "misroute") this.#spendRetry(failure.error);
-    return await this.#readPrimary({ session, repeatable: plan.repeatable && reason !== "misroute" }, attempt, reason, signal);
+    const onPrimary = () => this.#readPrimary({ session, repeatable: plan.repeatable && reason !== "misroute" }, attempt, reason, signal);
+    return reason === "misroute" && plan.refused ? await plan.refused(onPrimary) : await onPrimary();
   }
 
   /** Runs a read on the primary that belongs there. */
@@ -239,6 +270,22 @@ export class Executor {
     const quickMs = Math.min(firstBackoffMs, primaryBackoffMs);
     if (tries === 1 || reading) return this.#deps.random.float() * quickMs * 2 ** (tries - 1);
     return this.#deps.random.float() * primaryBackoffMs * 2 ** (tries - 2);
+  }
+
+  /** What {@link Executor.#choose} finds, where nothing has to be asked and nothing has failed. */
+  #chooseAtOnce({ session, followsWrites }: ReadPlan): Host | undefined {
+    const { hosts, sticking, random } = this.#deps;
+    const { replicas } = hosts.snapshot;
+    const { pinned } = session;
+    if (pinned) {
+      const state = replicas.find(({ host }) => host === pinned);
+      return state?.usable && (!followsWrites || sticking.serves(session, state)) ? pinned : undefined;
+    }
+    if (followsWrites) {
+      if (session.stuck) return undefined;
+      for (const replica of replicas) if (!sticking.serves(session, replica)) return undefined;
+    }
+    return pickReplica(hosts.snapshot, none, random, this.#options.replicaChoice);
   }
 
   async #choose(plan: ReadPlan, excluded: ReadonlySet<Host>, conflicted: Set<Host>): Promise<Host | undefined> {

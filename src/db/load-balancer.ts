@@ -32,6 +32,7 @@ import { TokenStickingStore } from "./sticking/token-sticking-store.ts";
 import type { Switches } from "./switches.ts";
 import { Transaction } from "./transaction.ts";
 
+const targets = { primary: { target: "primary" }, replica: { target: "replica" }, transaction: { target: "transaction" } };
 const maxTransactionTries = 3;
 const transactionBackoffMs = 100;
 
@@ -62,7 +63,8 @@ export class LoadBalancer implements AsyncDisposable {
   readonly #metrics: DbMetrics;
   readonly #frames = new Frames();
   readonly #destroyed = sharedAbortController();
-  readonly #running = new Set<Promise<unknown>>();
+  #running = 0;
+  #onIdle: (() => void) | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(options: LoadBalancerOptions, deps: LoadBalancerDeps & LoadBalancerParts) {
@@ -122,13 +124,30 @@ export class LoadBalancer implements AsyncDisposable {
       // Only the server can tell what such a statement writes.
       return await this.transaction({ ...options, readOnly: true }, (tx) => tx.query<R>(text, values));
     }
-    using linked = below(options.signal, (transaction ?? this.#destroyed).signal);
+    const linked = options.signal ? linkSignals(options.signal, (transaction ?? this.#destroyed).signal) : undefined;
+    const { signal } = linked ?? transaction ?? this.#destroyed;
     const startedMs = this.#clock.monotonic();
-    const [target, result] = transaction
-      ? (["transaction", await transaction.query<R>(text, values, linked.signal)] as const)
-      : await this.#track(() => this.#router.statement<R>(frame, text, values, options, linked.signal));
-    this.#metrics.seconds.observe((this.#clock.monotonic() - startedMs) / 1000, { target });
-    return result;
+    let target: keyof typeof targets = "primary";
+    if (!transaction) this.#begin();
+    try {
+      const result = transaction
+        ? await transaction.query<R>(text, values, signal)
+        : await this.#router.statement<R>(
+            frame,
+            text,
+            values,
+            options,
+            ({ role }) => {
+              target = role;
+            },
+            signal,
+          );
+      this.#metrics.seconds.observe((this.#clock.monotonic() - startedMs) / 1000, targets[transaction ? "transaction" : target]);
+      return result;
+    } finally {
+      linked?.[Symbol.dispose]();
+      if (!transaction) this.#finish();
+    }
   }
 
   /** Runs `fn` as one transaction, or under a savepoint where one is open. The connection is taken with the first statement. */
@@ -282,21 +301,34 @@ export class LoadBalancer implements AsyncDisposable {
   }
 
   async #shutDown(): Promise<void> {
-    while (this.#running.size > 0) await Promise.allSettled(this.#running);
+    if (this.#running > 0) {
+      await new Promise<void>((resolve) => {
+        this.#onIdle = resolve;
+      });
+    }
     await this.#discovery?.[Symbol.asyncDispose]();
     await this.#monitor[Symbol.asyncDispose]();
   }
 
-  /** Work that `close` waits for; none begins after it. */
+  /** Work that `close` waits for. */
   async #track<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#closing) throw closedError();
-    const running = work();
-    this.#running.add(running);
+    this.#begin();
     try {
-      return await running;
+      return await work();
     } finally {
-      this.#running.delete(running);
+      this.#finish();
     }
+  }
+
+  /** Counts work that begins; none does after `close`. */
+  #begin(): void {
+    if (this.#closing) throw closedError();
+    this.#running++;
+  }
+
+  #finish(): void {
+    this.#running--;
+    if (this.#running === 0) this.#onIdle?.();
   }
 
   async #transact<T>(frame: Frame, options: ReadOnlyKnown, fn: (tx: TransactionHandle) => Promise<T>, signal: AbortSignal): Promise<T> {

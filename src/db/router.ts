@@ -22,6 +22,9 @@ export interface RouterDeps {
 /** A transaction's options once it is known whether it only reads. */
 export type ReadOnlyKnown = TransactionOptions & { readonly readOnly: boolean };
 
+const keeping = { discard: false };
+const discarding = { discard: true };
+
 /** Decides where a statement or a transaction runs, and keeps the session's record of what it did. */
 export class Router {
   readonly #deps: RouterDeps;
@@ -30,14 +33,15 @@ export class Router {
     this.#deps = deps;
   }
 
-  /** Runs one statement outside of a transaction; also says which role answered. */
-  async statement<R>(
+  /** Runs one statement outside of a transaction. `onHost` is told of each server that is tried. May throw at once. */
+  statement<R>(
     frame: Frame,
     text: string,
     values: Values,
     options: QueryOptions,
+    onHost: (host: Host) => void,
     signal: AbortSignal,
-  ): Promise<["primary" | "replica", QueryResult<R>]> {
+  ): Promise<QueryResult<R>> {
     const analysis = this.#deps.classifier.analyse(text);
     if (analysis.kind === "transaction") {
       throw new CodedError("invalid_argument", "transaction control belongs to transaction()", { reasons: analysis.reasons });
@@ -51,18 +55,17 @@ export class Router {
         },
       );
     }
-    let answeredBy: Host | undefined;
-    const attempt = async (host: Host) => {
-      answeredBy = host;
-      return await host.query<R>(text, values, { discard: analysis.leavesState }, signal);
+    const attempt = (host: Host) => {
+      onHost(host);
+      return host.query<R>(text, values, analysis.leavesState ? discarding : keeping, signal);
     };
     const reads = readsOnly(analysis, options);
-    if (reads || analysis.kind === "ambiguous") await this.#prepare(frame);
-    const result =
+    const run = () =>
       reads || (analysis.kind === "ambiguous" && this.#triesReplica(frame))
-        ? await this.#read(frame, analysis, text, { repeatable: reads, maxStalenessMs: options.maxStalenessMs }, attempt, signal)
-        : await this.#write(frame, analysis, options, attempt, signal);
-    return [answeredBy?.role ?? "primary", result];
+        ? this.#read(frame, analysis, text, { repeatable: reads, maxStalenessMs: options.maxStalenessMs }, attempt, signal)
+        : this.#write(frame, analysis, options, attempt, signal);
+    const preparing = reads || analysis.kind === "ambiguous" ? this.#prepare(frame) : undefined;
+    return preparing ? preparing.then(run) : run();
   }
 
   /** Runs `begin` on a server that suits a transaction whose first statement is `first`. */
@@ -117,7 +120,7 @@ export class Router {
     if (session.ended) await this.#deps.sticking.publish(session);
   }
 
-  async #read<T>(
+  #read<T>(
     frame: Frame,
     analysis: Analysis,
     text: string,
@@ -131,22 +134,26 @@ export class Router {
     // A replica takes one statement at a time, and the server does not parse several with parameters.
     if (!route.replica || analysis.statementCount > 1) {
       const reason = route.replica ? "ambiguous" : route.reason === "sticky" ? "sticky" : "block";
-      return await executor.readPrimary({ session, repeatable }, attempt, reason, signal);
+      return executor.readPrimary({ session, repeatable }, attempt, reason, signal);
     }
-    let refused = false;
     const onMisroute = () => {
       classifier.learnWrite(text);
       if (frame.onWrite === "throw") throw writeRefused(analysis.reasons);
-      refused = true;
       mark(frame);
     };
-    const plan = { session, followsWrites: Frames.followsWrites(frame), repeatable, maxStalenessMs, onMisroute };
+    const refused = <V>(onPrimary: () => Promise<V>) => this.#wroteAfterAll(frame, onPrimary);
+    const plan = { session, followsWrites: Frames.followsWrites(frame), repeatable, maxStalenessMs, onMisroute, refused };
+    return executor.read(plan, attempt, signal);
+  }
+
+  /** What a replica refused as a write was one. */
+  async #wroteAfterAll<T>(frame: Frame, onPrimary: () => Promise<T>): Promise<T> {
     try {
-      const value = await executor.read(plan, attempt, signal);
-      if (refused) await this.wrote(frame, { acknowledged: true });
+      const value = await onPrimary();
+      await this.wrote(frame, { acknowledged: true });
       return value;
     } catch (error) {
-      if (refused && !CodedError.is(error, "database_unavailable")) await this.wrote(frame, { acknowledged: false });
+      if (!CodedError.is(error, "database_unavailable")) await this.wrote(frame, { acknowledged: false });
       throw error;
     }
   }
@@ -180,8 +187,9 @@ export class Router {
     }
   }
 
-  async #prepare(frame: Frame): Promise<void> {
-    if (Frames.followsWrites(frame) && this.#deps.switches.replicaReads) await this.#deps.sticking.prepare(frame.session);
+  #prepare(frame: Frame): Promise<void> | undefined {
+    if (!Frames.followsWrites(frame) || !this.#deps.switches.replicaReads) return undefined;
+    return this.#deps.sticking.prepare(frame.session);
   }
 
   #route(frame: Frame): ReturnType<typeof Frames.readRoute> {

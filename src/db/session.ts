@@ -48,7 +48,7 @@ export class Session {
   required: readonly Position[];
   prepared: Promise<void> | undefined;
   /** Replicas that were asked and had reached what is required. */
-  readonly caughtUp = new Set<Host>();
+  caughtUp: Set<Host> | undefined;
 
   constructor(binding: SessionBinding = unbound, stuck = false) {
     this.binding = binding;
@@ -75,6 +75,10 @@ export function outermostFrame(session: Session): Frame {
   return { session, reads: "default", ambiguousToReplicas: false, ignoreWrites: false, onWrite: "primary", transaction: undefined };
 }
 
+const blockRoute = { replica: false, reason: "block" } as const;
+const stickyRoute = { replica: false, reason: "sticky" } as const;
+const replicaRoute = { replica: true, reason: "ok" } as const;
+
 /** Carries the frame along asynchronous calls. One per load balancer. */
 export class Frames {
   readonly #storage = new AsyncLocalStorage<Frame>();
@@ -90,9 +94,8 @@ export class Frames {
 
   /** Whether a read without further hints goes to a replica, and why not where it does not. */
   static readRoute(frame: Frame): { readonly replica: boolean; readonly reason: "ok" | "block" | "sticky" } {
-    if (frame.reads === "primary") return { replica: false, reason: "block" };
-    if (frame.reads === "replicas") return { replica: true, reason: "ok" };
-    return frame.session.stuck ? { replica: false, reason: "sticky" } : { replica: true, reason: "ok" };
+    if (frame.reads === "primary") return blockRoute;
+    return frame.session.stuck && frame.reads !== "replicas" ? stickyRoute : replicaRoute;
   }
 
   /** Whether what may or may not write is tried on a replica first. */

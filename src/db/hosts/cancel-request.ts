@@ -17,7 +17,7 @@ interface Backend {
  * late, so it belongs before the end of a connection, never before its next use. Resolves when it is delivered or hopeless, after
  * `timeoutMs` at the latest.
  */
-export async function requestCancel(client: pg.PoolClient, timeoutMs: number, clock: Clock): Promise<void> {
+export async function requestCancel(client: pg.ClientBase, timeoutMs: number, clock: Clock): Promise<void> {
   const { host = "localhost", port = 5432, processID, secretKey } = client as unknown as Backend;
   if (typeof processID !== "number" || typeof secretKey !== "number") return;
   const message = Buffer.alloc(16);

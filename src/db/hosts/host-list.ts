@@ -91,26 +91,35 @@ export function pickReplica(
   random: Random,
   choice: ReplicaChoice = "least_outstanding",
 ): Host | undefined {
-  const usable = snapshot.replicas.filter((state) => state.usable && !except.has(state.host));
-  const withRoom = usable.filter(({ host }) => !host.saturated);
-  const candidates = withRoom.length > 0 ? withRoom : usable;
+  const usable: ReplicaState[] = [];
+  let saturated = 0;
+  for (const state of snapshot.replicas) {
+    if (!state.usable || except.has(state.host)) continue;
+    usable.push(state);
+    if (state.host.saturated) saturated++;
+  }
+  const mixed = saturated > 0 && saturated < usable.length;
+  const candidates = mixed ? usable.filter(({ host }) => !host.saturated) : usable;
   if (candidates.length <= 1) return candidates[0]?.host;
-  const a = byWeight(candidates, random);
+  const a = byWeight(candidates, random, undefined);
   if (choice === "random") return a.host;
-  const b = byWeight(
-    candidates.filter((one) => one !== a),
-    random,
-  );
+  const b = byWeight(candidates, random, a);
   return b.host.outstanding < a.host.outstanding ? b.host : a.host;
 }
 
-function byWeight(candidates: readonly ReplicaState[], random: Random): ReplicaState {
-  let left = random.float() * candidates.reduce((sum, one) => sum + one.weight, 0);
+/** One of them, by weight, but not `except`. */
+function byWeight(candidates: readonly ReplicaState[], random: Random, except: ReplicaState | undefined): ReplicaState {
+  let sum = 0;
+  for (const one of candidates) if (one !== except) sum += one.weight;
+  let left = random.float() * sum;
+  let last: ReplicaState | undefined;
   for (const one of candidates) {
+    if (one === except) continue;
     left -= one.weight;
     if (left < 0) return one;
+    last = one;
   }
-  return candidates.at(-1) as ReplicaState;
+  return last as ReplicaState;
 }
 
 /** Why reads find no replica: the reason of a read that goes to the primary instead. */

@@ -80,7 +80,7 @@ export class Sticking {
 
   /** Whether a replica may serve this session's reads. */
   serves(session: Session, replica: ReplicaState): boolean {
-    return session.required.length === 0 || session.caughtUp.has(replica.host) || hasReached(session.required, replica.reached);
+    return session.required.length === 0 || session.caughtUp?.has(replica.host) === true || hasReached(session.required, replica.reached);
   }
 
   /** The server that answered this session's reads is out of reach: the next one must be no older than the primary is now. */
@@ -91,7 +91,7 @@ export class Sticking {
     // With the primary away nothing tells the others' age; an older answer is better than none.
     if (position.systemId === "") return;
     session.required = [...session.required, position];
-    session.caughtUp.clear();
+    session.caughtUp = undefined;
     await this.#pick(session, []);
   }
 
@@ -173,6 +173,7 @@ export class Sticking {
     const comparable = required.every(({ systemId }) => systemId !== "");
     const answers = (comparable ? this.#usable() : []).map(async ({ host }) => {
       if (!hasReached(required, await this.reachedBy(host))) return false;
+      session.caughtUp ??= new Set();
       session.caughtUp.add(host);
       return true;
     });

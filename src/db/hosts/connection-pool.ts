@@ -1,0 +1,254 @@
+import { type Clock, forgetAbort, onAbort } from "../../base/index.ts";
+import type { RoleClient } from "./role-client.ts";
+
+/** How many connections there are, and for how long. */
+export interface ConnectionPoolOptions {
+  readonly size: number;
+  readonly waitMs: number;
+  readonly idleTimeoutMs: number;
+  readonly maxLifetimeMs: number;
+}
+
+/** What a pool works with. */
+export interface ConnectionPoolDeps {
+  readonly clock: Clock;
+  /** Makes a client that is not connected yet. */
+  readonly create: () => RoleClient;
+  /** Looks at a client that has just connected; throws where it must not be used. */
+  readonly verify: (client: RoleClient) => Promise<void>;
+  /** Told of a connection that died unused. */
+  readonly onIdleError: (error: Error) => void;
+}
+
+/** A connection and what the pool knows of it. */
+export class PooledConnection {
+  readonly client: RoleClient;
+  readonly openedAtMs: number;
+  /** Nothing more can be sent on it; it is closed when it comes back. */
+  broken = false;
+  /** It works, and is closed when it comes back. */
+  unwanted = false;
+  state: "opening" | "idle" | "lent" | "closed" = "opening";
+  idleSinceMs = 0;
+
+  constructor(client: RoleClient, openedAtMs: number) {
+    this.client = client;
+    this.openedAtMs = openedAtMs;
+  }
+}
+
+interface Waiter {
+  readonly resolve: (connection: PooledConnection) => void;
+  readonly reject: (error: unknown) => void;
+  readonly signal: AbortSignal;
+  readonly giveUp: () => void;
+  readonly untilMs: number;
+}
+
+/** The wait for a connection was too long. */
+export const poolTimeoutMessage = "timeout exceeded when trying to connect";
+
+/**
+ * The connections to one server. The one used last is lent first, and lending one that is idle costs next to nothing: no timer, no
+ * listener and no promise for each use.
+ */
+export class ConnectionPool {
+  readonly #options: ConnectionPoolOptions;
+  readonly #deps: ConnectionPoolDeps;
+  /** All but those that are being closed. */
+  readonly #connections = new Set<PooledConnection>();
+  /** Those that serve nobody, the one used last at the end. */
+  readonly #idle: PooledConnection[] = [];
+  /** The first one has waited longest. */
+  readonly #waiters = new Set<Waiter>();
+  readonly #closing = new Set<Promise<void>>();
+  #opening = 0;
+  #waitTimer: Disposable | undefined;
+  #idleTimer: Disposable | undefined;
+  #ended: Promise<void> | undefined;
+  #onEmpty: (() => void) | undefined;
+
+  constructor(options: ConnectionPoolOptions, deps: ConnectionPoolDeps) {
+    this.#options = options;
+    this.#deps = deps;
+  }
+
+  /** Connections that are open or being opened. */
+  get total(): number {
+    return this.#connections.size;
+  }
+
+  get idle(): number {
+    return this.#idle.length;
+  }
+
+  /** Whether all connections that there may be are open and lent. */
+  get exhausted(): boolean {
+    return this.#connections.size >= this.#options.size && this.#opening === 0 && this.#idle.length === 0;
+  }
+
+  /** An idle connection, where there is one. Give it back once. */
+  take(): PooledConnection | undefined {
+    const connection = this.#idle.pop();
+    if (connection) connection.state = "lent";
+    return connection;
+  }
+
+  /** The first connection that is free, an open one or a new one. Give it back once. Errors: what opening one failed with, or the wait's end. */
+  wait(signal: AbortSignal): Promise<PooledConnection> {
+    if (this.#ended) return Promise.reject(endedError());
+    return new Promise((resolve, reject) => {
+      const giveUp = () => {
+        this.#waiters.delete(waiter);
+        reject(signal.reason);
+      };
+      const waiter = { resolve, reject, signal, giveUp, untilMs: this.#deps.clock.monotonic() + this.#options.waitMs };
+      this.#waiters.add(waiter);
+      onAbort(signal, giveUp);
+      this.#openMore();
+      this.#watchWaiters();
+    });
+  }
+
+  /** Takes a connection back: for the next one who waits, or idle, or, where it is broken or too old, closed. */
+  give(connection: PooledConnection): void {
+    const nowMs = this.#deps.clock.monotonic();
+    const usable = !connection.broken && !connection.unwanted && !this.#isOld(connection, nowMs);
+    const waiter = usable ? this.#nextWaiter() : undefined;
+    if (waiter) {
+      connection.state = "lent";
+      waiter.resolve(connection);
+    } else if (!usable || this.#ended) {
+      this.#close(connection);
+    } else {
+      connection.state = "idle";
+      connection.idleSinceMs = nowMs;
+      this.#idle.push(connection);
+      this.#idleTimer ??= this.#deps.clock.timer(this.#options.idleTimeoutMs, () => this.#closeUnused());
+    }
+  }
+
+  /** Cuts what is lent; it is closed as soon as it comes back. After `end`, nobody waits any longer either. Returns how many were cut. */
+  cut(): number {
+    let count = 0;
+    if (this.#ended) for (let waiter = this.#nextWaiter(); waiter; waiter = this.#nextWaiter()) waiter.reject(endedError());
+    for (const connection of this.#connections) {
+      if (connection.state !== "lent") continue;
+      count++;
+      connection.broken = true;
+      // Ended while it runs a statement, a connection is cut.
+      connection.client.end().catch(() => {});
+    }
+    return count;
+  }
+
+  /** Closes what is idle at once, and the rest when nobody uses it or waits for it any longer. New waits are refused. */
+  end(): Promise<void> {
+    this.#ended ??= this.#end();
+    return this.#ended;
+  }
+
+  async #end(): Promise<void> {
+    for (const connection of this.#idle.splice(0)) this.#close(connection);
+    this.#idleTimer?.[Symbol.dispose]();
+    if (this.#connections.size > 0) {
+      await new Promise<void>((resolve) => {
+        this.#onEmpty = resolve;
+      });
+    }
+    await Promise.all(this.#closing);
+  }
+
+  #nextWaiter(): Waiter | undefined {
+    for (const waiter of this.#waiters) {
+      this.#waiters.delete(waiter);
+      forgetAbort(waiter.signal, waiter.giveUp);
+      return waiter;
+    }
+    return undefined;
+  }
+
+  /** One for each who waits, as far as there is room. */
+  #openMore(): void {
+    while (this.#opening < this.#waiters.size && this.#connections.size < this.#options.size) void this.#open();
+  }
+
+  async #open(): Promise<void> {
+    const client = this.#deps.create();
+    const connection = new PooledConnection(client, this.#deps.clock.monotonic());
+    this.#connections.add(connection);
+    this.#opening++;
+    client.on("error", (error: Error) => this.#onError(connection, error));
+    try {
+      await client.connect();
+      await this.#deps.verify(client);
+      this.#opening--;
+      this.give(connection);
+    } catch (error) {
+      this.#opening--;
+      this.#nextWaiter()?.reject(error);
+      this.#close(connection);
+    }
+  }
+
+  /** An error that no statement hears of: the connection is gone. */
+  #onError(connection: PooledConnection, error: Error): void {
+    connection.broken = true;
+    if (connection.state !== "idle") return;
+    this.#deps.onIdleError(error);
+    this.#idle.splice(this.#idle.indexOf(connection), 1);
+    this.#close(connection);
+  }
+
+  #close(connection: PooledConnection): void {
+    connection.state = "closed";
+    this.#connections.delete(connection);
+    const closing = connection.client.end().then(
+      () => void this.#closing.delete(closing),
+      () => void this.#closing.delete(closing),
+    );
+    this.#closing.add(closing);
+    if (this.#connections.size === 0) this.#onEmpty?.();
+    this.#openMore();
+  }
+
+  #isOld({ openedAtMs }: PooledConnection, nowMs: number): boolean {
+    return nowMs - openedAtMs >= this.#options.maxLifetimeMs;
+  }
+
+  #closeUnused(): void {
+    this.#idleTimer = undefined;
+    const nowMs = this.#deps.clock.monotonic();
+    const { idleTimeoutMs } = this.#options;
+    const isUnused = (one: PooledConnection) => nowMs - one.idleSinceMs >= idleTimeoutMs || this.#isOld(one, nowMs);
+    for (const one of this.#idle.filter(isUnused)) {
+      this.#idle.splice(this.#idle.indexOf(one), 1);
+      this.#close(one);
+    }
+    // Those that were used last are at the end.
+    const first = this.#idle[0];
+    if (!first || this.#ended) return;
+    const waitMs = Math.max(1, first.idleSinceMs + idleTimeoutMs - nowMs);
+    this.#idleTimer = this.#deps.clock.timer(waitMs, () => this.#closeUnused());
+  }
+
+  #watchWaiters(): void {
+    if (this.#waitTimer) return;
+    const [first] = this.#waiters;
+    if (!first) return;
+    const waitMs = Math.max(0, first.untilMs - this.#deps.clock.monotonic());
+    this.#waitTimer = this.#deps.clock.timer(Math.ceil(waitMs), () => {
+      this.#waitTimer = undefined;
+      const nowMs = this.#deps.clock.monotonic();
+      for (const { untilMs } of this.#waiters) {
+        if (untilMs > nowMs) break;
+        this.#nextWaiter()?.reject(new Error(poolTimeoutMessage));
+      }
+      this.#watchWaiters();
+    });
+  }
+}
+
+function endedError(): Error {
+  return new Error("Cannot use a pool after calling end on the pool");
+}
