@@ -35,5 +35,6 @@ const code = await runCli(process.argv.slice(2), io, {
     yield* (await server()).runChecks(config);
   },
   watchDatabase: async (config) => (await server()).watchDatabase(config),
+  rebuildCatalog: async (config, options, signal) => (await server()).rebuildCatalog(config, options, signal),
 });
 process.stdout.write("", () => process.exit(code));

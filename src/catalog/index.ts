@@ -6,3 +6,8 @@ export {
   startEmbeddedPostgres,
 } from "./embedded/embedded-postgres.ts";
 export { type CatalogDeps, type CatalogOptions, createCatalog, defaultCatalogOptions } from "./postgres-catalog.ts";
+export { type RebuildOptions, rebuild } from "./reconcile/rebuild.ts";
+export type { ReconcileCounts } from "./reconcile/reconcile.ts";
+export { Reconciler, type ReconcilerDeps, type ReconcilerOptions } from "./reconcile/reconciler.ts";
+export type { RepositorySource, StoredName } from "./reconcile/repository-source.ts";
+export { type CatalogChange, removal } from "./statements.ts";

@@ -1,8 +1,9 @@
 import type { LoadBalancer } from "../db/index.ts";
 import { repositories } from "./migrations/0001-repositories.ts";
+import { reconciliation } from "./migrations/0002-reconciliation.ts";
 import type { Migration } from "./migrations/migration.ts";
 
-const migrations: readonly Migration[] = [repositories];
+const migrations: readonly Migration[] = [repositories, reconciliation];
 
 // One number for all nodes, of any version.
 const migrationLock = 0x6769_7462;

@@ -6,11 +6,11 @@ import type { Catalog, CatalogEntry } from "./catalog.ts";
 import { ChangeQueue } from "./change-queue.ts";
 import { type Deferred, deferred } from "./deferred.ts";
 import { migrate } from "./migrate.ts";
-import { type CatalogChange, selectByPath, selectPage, upsertChanges } from "./statements.ts";
+import { type CatalogChange, removal, selectByPath, selectPage, upsertChanges } from "./statements.ts";
 
 /** The catalog's options. */
 export interface CatalogOptions {
-  /** Paths whose changes may wait; more are dropped, counted, and healed by a rebuild. Default 100000. */
+  /** Paths whose changes may wait; more are dropped, counted, and found in the store by the next comparison with it. Default 100000. */
   readonly maxPendingPaths: number;
   /** Changes written by one statement. Default 500. */
   readonly batchSize: number;
@@ -88,8 +88,7 @@ class PostgresCatalog implements Catalog {
   }
 
   recordRemoved(path: string, repoId: string, generation: number): void {
-    const nothing = { objectFormat: "sha1", head: "", sizeBytes: 0, refCount: 0, packCount: 0, replicas: 0 } as const;
-    this.#note({ ...nothing, path, repoId, generation, createdAtMs: 0, updatedAtMs: this.#deps.clock.now(), removed: true });
+    this.#note(removal({ path, repoId, generation, createdAtMs: 0, updatedAtMs: this.#deps.clock.now() }));
     this.#replicas.delete(path);
   }
 

@@ -6,21 +6,31 @@ export interface CatalogChange extends CatalogEntry {
   readonly removed: boolean;
 }
 
+/** The change that notes a removal: all that is kept of it is who, when and where. */
+export function removal(of: Pick<CatalogEntry, "path" | "repoId" | "generation" | "createdAtMs" | "updatedAtMs">): CatalogChange {
+  const { path, repoId, generation, createdAtMs, updatedAtMs } = of;
+  const nothing = { objectFormat: "sha1", head: "", sizeBytes: 0, refCount: 0, packCount: 0, replicas: 0 } as const;
+  return { ...nothing, path, repoId, generation, createdAtMs, updatedAtMs, removed: true };
+}
+
 /** Whether `change` is newer than `than`; the same rule as in `upsertText`. */
 export function supersedes(change: CatalogChange, than: CatalogChange): boolean {
   return change.generation > than.generation || (change.repoId !== than.repoId && change.createdAtMs > than.createdAtMs);
 }
 
-const columns =
+/** The columns of a row, in the order of `columnValues`. */
+export const columns =
   "path, repo_id, object_format, head, generation, size_bytes, ref_count, pack_count, replicas, created_at_ms, updated_at_ms, removed";
+
+/** The arrays of `columnValues` as parameters that `unnest` takes. */
+export const columnParameters = `
+    $1::text[], $2::text[], $3::text[], $4::bytea[], $5::bigint[], $6::bigint[],
+    $7::bigint[], $8::bigint[], $9::integer[], $10::bigint[], $11::bigint[], $12::boolean[]`;
 
 // Generations of a path only grow, also over a removal; another id with a later birth is a repository of a newer store.
 const upsertText = `
   INSERT INTO gitaly.repositories AS known (${columns})
-  SELECT * FROM unnest(
-    $1::text[], $2::text[], $3::text[], $4::bytea[], $5::bigint[], $6::bigint[],
-    $7::bigint[], $8::bigint[], $9::integer[], $10::bigint[], $11::bigint[], $12::boolean[]
-  )
+  SELECT * FROM unnest(${columnParameters})
   ON CONFLICT (path) DO UPDATE SET
     repo_id = excluded.repo_id,
     object_format = excluded.object_format,
@@ -43,7 +53,8 @@ const listText = `
   WHERE path > $1 AND path ^@ $2 AND NOT removed
   ORDER BY path LIMIT $3`;
 
-interface Row {
+/** A row as the server gives it. */
+export interface Row {
   readonly path: string;
   readonly repo_id: string;
   readonly object_format: "sha1" | "sha256";
@@ -57,7 +68,8 @@ interface Row {
   readonly updated_at_ms: string;
 }
 
-function entryOf(row: Row): CatalogEntry {
+/** The live repository that a row describes. */
+export function entryOf(row: Row): CatalogEntry {
   return {
     path: row.path,
     repoId: row.repo_id,
@@ -73,12 +85,10 @@ function entryOf(row: Row): CatalogEntry {
   };
 }
 
-/** Writes changes, of distinct paths, unless something newer is there. */
-export async function upsertChanges(database: LoadBalancer, changes: readonly CatalogChange[], signal: AbortSignal): Promise<void> {
-  // In one order on all nodes: two batches never wait for each other's rows.
-  const sorted = [...changes].sort((a, b) => (a.path < b.path ? -1 : 1));
-  const column = (value: (change: CatalogChange) => unknown) => sorted.map(value);
-  const values = [
+/** Changes as one array per column. */
+export function columnValues(changes: readonly CatalogChange[]): unknown[][] {
+  const column = (value: (change: CatalogChange) => unknown) => changes.map(value);
+  return [
     column((change) => change.path),
     column((change) => change.repoId),
     column((change) => change.objectFormat),
@@ -92,7 +102,17 @@ export async function upsertChanges(database: LoadBalancer, changes: readonly Ca
     column((change) => change.updatedAtMs),
     column((change) => change.removed),
   ];
-  await database.query(upsertText, values, { signal });
+}
+
+/** Changes in the one order in which all nodes write them: two batches never wait for each other's rows. */
+export function inWriteOrder<T>(items: readonly T[], pathOf: (item: T) => string): T[] {
+  return [...items].sort((a, b) => (pathOf(a) < pathOf(b) ? -1 : 1));
+}
+
+/** Writes changes, of distinct paths, unless something newer is there. */
+export async function upsertChanges(database: LoadBalancer, changes: readonly CatalogChange[], signal: AbortSignal): Promise<void> {
+  const sorted = inWriteOrder(changes, ({ path }) => path);
+  await database.query(upsertText, columnValues(sorted), { signal });
 }
 
 /** The live repository at a path. */

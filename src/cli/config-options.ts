@@ -31,6 +31,15 @@ export function addDatabaseOptions(command: Command): Command {
     .option("--database <url>", "PostgreSQL, the primary first, then replicas; in any order once they have answered", collect);
 }
 
+/** The flags that say where the object store and the database are, for commands that work without a node. */
+export function addStoreOptions(command: Command): Command {
+  return command
+    .option("--config <file>", "configuration file (TOML), for its [object_storage] and [database]")
+    .option("--data-dir <dir>", "directory of a node, for what is embedded there (default: ~/.local/share/gitaly)")
+    .option("--object-storage <url>", "file:///DIR or s3://BUCKET/PREFIX (default: embedded)")
+    .option("--database <url>", "PostgreSQL, the primary first, then replicas (default: embedded)", collect);
+}
+
 /** What the configuration is loaded from, given the parsed options. */
 export function configInput(options: Readonly<Record<string, unknown>>, { io }: CliContext): CliConfigInput {
   const flags = Object.entries(options).map(([name, value]) => [name.replace(/[A-Z]/g, (char) => `-${char.toLowerCase()}`), value]);

@@ -89,6 +89,33 @@ interface CliDatabaseWatch extends AsyncDisposable {
   primary(): CliPrimary | undefined;
 }
 
+/** How far a rebuild of the catalog is, and what it did. */
+export interface CliRebuildCounts {
+  /** Names in the store, of removed repositories too. */
+  readonly stored: number;
+  /** Rows that were compared. */
+  readonly rows: number;
+  /** Names that were looked up in the catalog. */
+  readonly lookedUp: number;
+  readonly added: number;
+  /** Removals that the catalog did not know. */
+  readonly noted: number;
+  readonly corrected: number;
+  readonly removed: number;
+  /** Rows that somebody else wrote meanwhile. */
+  readonly overtaken: number;
+  /** Repositories that cannot be read. */
+  readonly damaged: number;
+}
+
+/** What a rebuild of the catalog is told. */
+export interface CliRebuildOptions {
+  readonly dryRun: boolean;
+  readonly takeOver: boolean;
+  readonly onProgress: (counts: CliRebuildCounts) => void;
+  readonly onDamaged: (repository: string) => void;
+}
+
 /** What the commands work with; `cmd` puts it together. `C` is the configuration, which passes through. */
 export interface CliDeps<C extends CliConfig = CliConfig> {
   readonly clock: Clock;
@@ -99,6 +126,7 @@ export interface CliDeps<C extends CliConfig = CliConfig> {
   readonly createServer: (config: C) => Promise<CliServer>;
   readonly runChecks: (config: C) => AsyncIterable<CliCheck>;
   readonly watchDatabase: (config: C) => Promise<CliDatabaseWatch>;
+  readonly rebuildCatalog: (config: C, options: CliRebuildOptions, signal: AbortSignal) => Promise<CliRebuildCounts>;
   /** Runs a shell command; default: as a child process. */
   readonly runHook?: RunHook;
   /** Opens a client; default: over the network. */

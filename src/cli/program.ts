@@ -1,5 +1,6 @@
 import { Command, type OutputConfiguration } from "commander";
 import { packageVersion } from "../base/index.ts";
+import { addCatalogCommand } from "./catalog/options.ts";
 import { addCheckCommand } from "./check/options.ts";
 import { addConfigCommand } from "./config/options.ts";
 import type { Submit } from "./context.ts";
@@ -24,6 +25,7 @@ export function createProgram(submit: Submit, output: OutputConfiguration): Comm
   addRouteCommand(program, submit);
   addStatusCommand(program, submit);
   addRepoCommand(program, submit);
+  addCatalogCommand(program, submit);
   addDbCommand(program, submit);
   addCheckCommand(program, submit);
   addConfigCommand(program, submit);

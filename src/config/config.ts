@@ -79,6 +79,8 @@ export interface Config {
     readonly fleetWide: boolean;
     readonly roleEndpoints: RoleEndpointOptions;
   };
+  /** 0: the catalog is never compared with the store. */
+  readonly catalog: { readonly reconcileIntervalMs: number };
   readonly cache: {
     /** Undefined: `<data dir>/cache`. */
     readonly dir: string | undefined;

@@ -149,6 +149,13 @@ export const keys = {
 
   ...databaseKeys,
 
+  "catalog.reconcile_interval": key(
+    "duration",
+    duration(0, 30 * 24 * hourMs),
+    "How long after the last time the catalog is compared with the object store, by one node of the cluster; `0s`: never.",
+    "1h",
+  ),
+
   "cache.dir": key("string", text(), "Directory of the repository cache.", undefined, { unset: "`<data dir>/cache`" }),
   "cache.max_bytes": key("size", size, "How large the cache may grow; it evicts what was not used for the longest time.", "10GiB"),
   "cache.min_free_bytes": key("size", size, "Free space that the cache leaves on its disk.", "512MiB"),

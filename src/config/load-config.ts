@@ -64,6 +64,7 @@ function build(merged: Merged, cwd: string): LoadedConfig {
     },
     objectStorage: { url: value("object_storage.url") },
     database: databaseConfig(value),
+    catalog: { reconcileIntervalMs: value("catalog.reconcile_interval") },
     cache: { dir: path("cache.dir"), maxBytes: value("cache.max_bytes"), minFreeBytes: value("cache.min_free_bytes") },
     git: { binPath: value("git.bin_path") },
     routing: { unawareClients: value("routing.unaware_clients"), http: value("routing.http") },

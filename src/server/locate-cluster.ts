@@ -34,10 +34,20 @@ export async function locateCluster(
   deps: AskPeersDeps & { readonly onWaiting: (reason: string) => void },
   signal: AbortSignal,
 ): Promise<ClusterPlace> {
+  const known = knownPlace(config, dataDir, targets.length > 0);
+  if (known) return known;
+  const answer = await findCluster(targets, deps, deps.onWaiting, signal);
+  checkReachable(answer);
+  writeClusterFile(dataDir, clusterFactsOf(answer));
+  return placeOf(answer, answer.gossipAddresses);
+}
+
+/** The store as far as configuration and data directory tell; undefined where only members can, which a node that `joins` asks. */
+export function knownPlace(config: Config, dataDir: string, joins: boolean): ClusterPlace | undefined {
   const ownDirectory = join(dataDir, "objects");
   const configured = config.objectStorage.url;
   const kept = readClusterFile(dataDir);
-  if (configured !== undefined || existsSync(ownDirectory) || (targets.length === 0 && !kept)) {
+  if (configured !== undefined || existsSync(ownDirectory) || (!joins && !kept)) {
     return {
       storeUrl: configured ?? pathToFileURL(ownDirectory).href,
       storeEmbedded: configured === undefined,
@@ -48,14 +58,9 @@ export async function locateCluster(
       gossipAddresses: [],
     };
   }
-  if (kept) {
-    checkReachable(kept);
-    return placeOf(kept, []);
-  }
-  const answer = await findCluster(targets, deps, deps.onWaiting, signal);
-  checkReachable(answer);
-  writeClusterFile(dataDir, clusterFactsOf(answer));
-  return placeOf(answer, answer.gossipAddresses);
+  if (!kept) return undefined;
+  checkReachable(kept);
+  return placeOf(kept, []);
 }
 
 function placeOf(facts: ClusterFacts, gossipAddresses: readonly string[]): ClusterPlace {

@@ -3,7 +3,7 @@ import { abortable, CodedError, packageVersion, sharedAbortController, startDead
 import { createRepositoryCache } from "../cache/index.ts";
 import type { Config } from "../config/index.ts";
 import type { BootstrapResponse } from "../proto/gen/gitaly_gossip/v1/BootstrapResponse.ts";
-import { createRepositoryStorage, openObjectStore, redactStoreUrl } from "../storage/index.ts";
+import { createRepositoryStorage, type ObjectStore, openObjectStore, redactStoreUrl } from "../storage/index.ts";
 import { askOnce, type PeerAnswer } from "./ask-peers.ts";
 import { disposeAsync } from "./close-stack.ts";
 import { markDataDir } from "./cluster-id-file.ts";
@@ -19,6 +19,7 @@ import { type DatabasePlace, type DatabaseSettings, describeDatabase, openDataba
 import { peerCalls } from "./peer-calls.ts";
 import { proveStore } from "./prove-store.ts";
 import { writeReadyFile } from "./ready-file.ts";
+import { reconcileCatalog } from "./reconcile-catalog.ts";
 
 const stopped = () => new CodedError("node_unavailable", "the node stops");
 
@@ -167,6 +168,7 @@ export class RunningNode implements GitalyServer {
         { ...parts, closing, database: this.#parts.database, settings: this.#databaseSettings(clusterId) },
         signal,
       ),
+      this.#reconcileCatalog(clusterId, store, signal),
       loop.run(signal).catch((error) => this.#fail(error)),
       keepPeers(dataDir, clusterId, () => this.#membership?.livePeers ?? [], { clock, logger }, signal),
     );
@@ -181,6 +183,11 @@ export class RunningNode implements GitalyServer {
     if (place.database) return place.database;
     const told = answer && databaseOf(answer);
     return told && told.kind !== "none" ? told : { kind: "embedded", directory: this.#parts.dataDir };
+  }
+
+  async #reconcileCatalog(clusterId: string, store: ObjectStore, signal: AbortSignal): Promise<void> {
+    const { reconcileIntervalMs: intervalMs } = this.#config.catalog;
+    if (intervalMs > 0) await reconcileCatalog({ node: this.#parts.name, clusterId, intervalMs }, { ...this.#parts, store }, signal);
   }
 
   #databaseSettings(clusterId: string): DatabaseSettings {

@@ -16,6 +16,7 @@ export { type ProbeDeps, type ProbeOptions, probeStore } from "./probe.ts";
 export { isRefName } from "./ref-name.ts";
 export { applyUpdates } from "./ref-stack.ts";
 export type { RefEntry, RefTable } from "./ref-table.ts";
+export { RepositoryScan, type ScannedRepository } from "./repository-scan.ts";
 export type {
   LocalPack,
   PublishRequest,

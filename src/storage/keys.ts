@@ -47,6 +47,14 @@ export function encodeRepositoryPath(path: string): string {
   return encoded.length <= maxEncodedLength ? encoded : `h.${createHash("sha256").update(path, "utf8").digest("hex")}`;
 }
 
+/** The path that was encoded; undefined where only its digest is known, or for what `encodeRepositoryPath` does not make. */
+export function decodeRepositoryPath(encoded: string): string | undefined {
+  if (!encoded.startsWith("p.")) return undefined;
+  const bytes = encoded.slice(2).replace(/%([0-9a-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  const path = Buffer.from(bytes, "latin1").toString("utf8");
+  return encodeRepositoryPath(path) === encoded ? path : undefined;
+}
+
 /** Below it live the generations of a repository, newest first; takes the encoded path. */
 export function generationsPrefix(encodedPath: string): string {
   return `${repositoriesPrefix}${encodedPath}/g/`;

@@ -106,7 +106,7 @@ test("nodes that start at once on an empty database make one schema", async () =
   const opened = await Promise.all([open(), open(), open()]);
   try {
     expect(opened.map(({ catalog }) => catalog.health.ok)).toEqual([true, true, true]);
-    expect(await cluster.sql(cluster.primary, "SELECT version FROM gitaly.schema_migrations")).toEqual([{ version: 1 }]);
+    expect(await cluster.sql(cluster.primary, "SELECT version FROM gitaly.schema_migrations")).toEqual([{ version: 1 }, { version: 2 }]);
   } finally {
     for (const one of opened) await one[Symbol.asyncDispose]();
   }

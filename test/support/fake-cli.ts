@@ -126,6 +126,7 @@ export async function runFakeCli(
     createServer: refuse("createServer"),
     runChecks: refuse("runChecks"),
     watchDatabase: refuse("watchDatabase"),
+    rebuildCatalog: refuse("rebuildCatalog"),
     runHook: refuse("a child process"),
     connect: refuse("a connection"),
     ...fake.deps,
