@@ -1,6 +1,7 @@
 export { type ByteString, compareUtf8, displayText, sameBytes, toByteString } from "./bytes.ts";
 export { type Clock, type Deadline, startDeadline, systemClock } from "./clock.ts";
 export { type Code, CodedError, errnoOf, type Fields } from "./errors.ts";
+export { parseGoDuration } from "./go-duration.ts";
 export { hostPort, splitHostPort } from "./host-port.ts";
 export { Mutex } from "./mutex.ts";
 export { packageRoot } from "./package-root.ts";

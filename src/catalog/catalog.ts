@@ -1,4 +1,5 @@
 import type { ByteString } from "../base/index.ts";
+import type { TokenStickingStore } from "../db/index.ts";
 
 /** What the catalog knows of a repository: an index of the store, never the truth. */
 export interface CatalogEntry {
@@ -17,6 +18,24 @@ export interface CatalogEntry {
   readonly updatedAtMs: number;
 }
 
+/** Which part of the list. */
+export interface CatalogQuery {
+  readonly prefix: string;
+  readonly after: string;
+  readonly limit: number;
+}
+
+/** What a caller has seen of the catalog, as it carries it from call to call. */
+export type CatalogToken = TokenStickingStore;
+
+/** What one caller asks of the answers. */
+export interface CatalogCaller {
+  /** It sees what this names, and what is written meanwhile in its name. */
+  readonly token?: CatalogToken | undefined;
+  /** A replica that is out for its lag will do, if it lags no more than this. */
+  readonly maxStalenessMs?: number | undefined;
+}
+
 /** Repository metadata in PostgreSQL. Writes happen in the background, after a commit, and are retried until they land. */
 export interface Catalog extends AsyncDisposable {
   /** Whether the database answers, and what is wrong where it does not. */
@@ -26,9 +45,16 @@ export interface Catalog extends AsyncDisposable {
   /** Notes that a repository is gone. Returns at once. */
   recordRemoved(path: string, repoId: string, generation: number): void;
   /** Errors: `database_unavailable`. */
-  find(path: string, signal: AbortSignal): Promise<CatalogEntry | undefined>;
+  find(path: string, signal: AbortSignal, caller?: CatalogCaller): Promise<CatalogEntry | undefined>;
   /** In byte order of the paths, after `after`. `limit` at most 1000. Errors: `database_unavailable`. */
-  list(query: { prefix: string; after: string; limit: number }, signal: AbortSignal): Promise<readonly CatalogEntry[]>;
+  list(query: CatalogQuery, signal: AbortSignal, caller?: CatalogCaller): Promise<readonly CatalogEntry[]>;
+  /** What a caller's tokens say, which may be anything; undefined where this node makes none. */
+  openToken(given: readonly string[]): CatalogToken | undefined;
+  /**
+   * Waits until what is noted of `path` is written, and notes in `token` what its caller must see from then on. Once `signal` aborts, or
+   * while the database is away, it notes that only the primary will do. Never rejects.
+   */
+  settle(path: string, token: CatalogToken, signal: AbortSignal): Promise<void>;
   /** The k of a repository as last seen, without waiting; undefined where unknown or default. */
   replicasOf(path: string): number | undefined;
   /** Resolves when all noted changes are written, or rejects when `signal` aborts. */

@@ -13,6 +13,11 @@ export class ChangeQueue {
     return this.#pending.size;
   }
 
+  /** Whether a change of this path waits. */
+  has(path: string): boolean {
+    return this.#pending.has(path);
+  }
+
   /** False where the queue is full and the change is lost. */
   add(change: CatalogChange): boolean {
     const waiting = this.#pending.get(change.path);

@@ -1,4 +1,4 @@
-export type { Catalog, CatalogEntry } from "./catalog.ts";
+export type { Catalog, CatalogCaller, CatalogEntry, CatalogQuery, CatalogToken } from "./catalog.ts";
 export {
   type EmbeddedPostgres,
   type EmbeddedPostgresDeps,

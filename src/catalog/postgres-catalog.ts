@@ -1,8 +1,8 @@
 import { LRUCache } from "lru-cache";
 import { abortable, type Clock, CodedError, errnoOf, type Random, sharedAbortController, startDeadline } from "../base/index.ts";
-import type { LoadBalancer, StickKey } from "../db/index.ts";
+import type { LoadBalancer, QueryOptions, StickKey } from "../db/index.ts";
 import type { Counter, Logger, Metrics } from "../observability/index.ts";
-import type { Catalog, CatalogEntry } from "./catalog.ts";
+import type { Catalog, CatalogCaller, CatalogEntry, CatalogQuery, CatalogToken } from "./catalog.ts";
 import { ChangeQueue } from "./change-queue.ts";
 import { type Deferred, deferred } from "./deferred.ts";
 import { migrate } from "./migrate.ts";
@@ -64,6 +64,8 @@ class PostgresCatalog implements Catalog {
   readonly #migrated = deferred();
   #schemaReady = false;
   #wake = deferred();
+  /** Resolves with the next write. */
+  #written = deferred();
   #flushed: Deferred | undefined;
 
   constructor(options: CatalogOptions, deps: CatalogDeps) {
@@ -92,20 +94,33 @@ class PostgresCatalog implements Catalog {
     this.#replicas.delete(path);
   }
 
-  async find(path: string, signal: AbortSignal): Promise<CatalogEntry | undefined> {
-    const entry = await this.#read(pathKey(path), () => selectByPath(this.#deps.database, path, signal), signal);
+  async find(path: string, signal: AbortSignal, caller: CatalogCaller = {}): Promise<CatalogEntry | undefined> {
+    const work = () => selectByPath(this.#deps.database, path, optionsOf(caller, signal));
+    const entry = await this.#read(pathKey(path), caller, work, signal);
     if (entry) this.#remember(entry);
     else this.#replicas.delete(path);
     return entry;
   }
 
-  async list(query: { prefix: string; after: string; limit: number }, signal: AbortSignal): Promise<readonly CatalogEntry[]> {
+  async list(query: CatalogQuery, signal: AbortSignal, caller: CatalogCaller = {}): Promise<readonly CatalogEntry[]> {
     if (!Number.isInteger(query.limit) || query.limit < 1 || query.limit > 1000) {
       throw new CodedError("invalid_argument", "limit is 1 to 1000", { limit: query.limit });
     }
-    const entries = await this.#read(listKey, () => selectPage(this.#deps.database, query, signal), signal);
+    const work = () => selectPage(this.#deps.database, query, optionsOf(caller, signal));
+    const entries = await this.#read(listKey, caller, work, signal);
     for (const entry of entries) this.#remember(entry);
     return entries;
+  }
+
+  openToken(given: readonly string[]): CatalogToken | undefined {
+    return this.#deps.database.openToken(given);
+  }
+
+  async settle(path: string, token: CatalogToken, signal: AbortSignal): Promise<void> {
+    while (this.#health.ok && this.#queue.has(path) && !signal.aborted) {
+      await abortable(this.#written.promise, signal).catch(() => {});
+    }
+    await this.#deps.database.stickToken(token, { known: !signal.aborted && !this.#queue.has(path) });
   }
 
   replicasOf(path: string): number | undefined {
@@ -149,7 +164,7 @@ class PostgresCatalog implements Catalog {
     else this.#replicas.delete(entry.path);
   }
 
-  async #read<T>(key: StickKey, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  async #read<T>(key: StickKey, { token }: CatalogCaller, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     try {
       return await this.#deps.database.session({ stick: [key] }, work);
     } catch (error) {
@@ -212,6 +227,8 @@ class PostgresCatalog implements Catalog {
       this.#deps.logger.error("catalog change refused by the database", { path: batch[0]?.path, error });
     }
     this.#queue.done(batch);
+    this.#written.resolve();
+    this.#written = deferred();
   }
 
   /** Until there is something to write, or it is time to ask the database how it is. */
@@ -220,6 +237,10 @@ class PostgresCatalog implements Catalog {
     await abortable(this.#wake.promise, patience.signal).catch(() => {});
     this.#wake = deferred();
   }
+}
+
+function optionsOf({ maxStalenessMs }: CatalogCaller, signal: AbortSignal): QueryOptions {
+  return { signal, ...(maxStalenessMs === undefined ? {} : { maxStalenessMs }) };
 }
 
 /** Errors that only this data causes: trying again cannot help. */

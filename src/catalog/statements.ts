@@ -1,5 +1,5 @@
-import type { LoadBalancer } from "../db/index.ts";
-import type { CatalogEntry } from "./catalog.ts";
+import type { LoadBalancer, QueryOptions } from "../db/index.ts";
+import type { CatalogEntry, CatalogQuery } from "./catalog.ts";
 
 /** A change to note: a repository's state at a generation, or its removal. */
 export interface CatalogChange extends CatalogEntry {
@@ -116,17 +116,17 @@ export async function upsertChanges(database: LoadBalancer, changes: readonly Ca
 }
 
 /** The live repository at a path. */
-export async function selectByPath(database: LoadBalancer, path: string, signal: AbortSignal): Promise<CatalogEntry | undefined> {
-  const { rows } = await database.query<Row>(findText, [path], { signal });
+export async function selectByPath(database: LoadBalancer, path: string, options: QueryOptions): Promise<CatalogEntry | undefined> {
+  const { rows } = await database.query<Row>(findText, [path], options);
   return rows[0] && entryOf(rows[0]);
 }
 
 /** Live repositories in byte order of their paths. */
 export async function selectPage(
   database: LoadBalancer,
-  { prefix, after, limit }: { prefix: string; after: string; limit: number },
-  signal: AbortSignal,
+  { prefix, after, limit }: CatalogQuery,
+  options: QueryOptions,
 ): Promise<CatalogEntry[]> {
-  const { rows } = await database.query<Row>(listText, [after, prefix, limit], { signal });
+  const { rows } = await database.query<Row>(listText, [after, prefix, limit], options);
   return rows.map(entryOf);
 }

@@ -1,4 +1,4 @@
-import type { Client, ClientDuplexStream, Metadata, ServiceError } from "@grpc/grpc-js";
+import type { Client, ClientDuplexStream, Metadata, ServiceError, StatusObject } from "@grpc/grpc-js";
 import { abortable, type Clock, CodedError, linkSignals, readMessages, sharedAbortController, writeMessage } from "../base/index.ts";
 import type { ClientMethod } from "./client-method.ts";
 
@@ -8,6 +8,8 @@ const callOver = new CodedError("cancelled", "the call is over");
 export class Attempt implements Disposable {
   /** Header of the response, once there is one. */
   header: Metadata | undefined;
+  /** Trailer of the response, once it has ended. */
+  trailer: Metadata | undefined;
   readonly #call: ClientDuplexStream<object, object>;
   readonly #ended: Promise<ServiceError | undefined>;
   #isOver = false;
@@ -22,8 +24,9 @@ export class Attempt implements Disposable {
       this.#call.on("error", (error: Error) => {
         failure = error as ServiceError;
       });
-      this.#call.once("status", () => {
+      this.#call.once("status", ({ metadata }: StatusObject) => {
         this.#isOver = true;
+        this.trailer = metadata;
         this.#onOver();
         resolve(failure);
       });

@@ -17,6 +17,7 @@ import { CallRoute, type Target } from "./call-route.ts";
 import type { ChannelPool } from "./channel-pool.ts";
 import { type ClientMethod, repositoryIn } from "./client-method.ts";
 import type { CallOptions, ClientOptions } from "./client-options.ts";
+import { type Consistency, consistencyKey } from "./consistency.ts";
 import type { OwnerMemory } from "./owner-memory.ts";
 
 export interface CallRunnerDeps {
@@ -24,6 +25,7 @@ export interface CallRunnerDeps {
   readonly random: Random;
   readonly pool: ChannelPool;
   readonly memory: OwnerMemory;
+  readonly consistency: Consistency;
   readonly addresses: readonly Address[];
   /** Aborts when the client closes. */
   readonly closed: AbortSignal;
@@ -36,6 +38,8 @@ interface Pending {
   readonly route: CallRoute;
   readonly repository: string | undefined;
   readonly correlationId: string;
+  /** What the client has to bring along at the start of the call; undefined where the caller sees to that. */
+  readonly consistency: string | undefined;
   readonly first: object;
   readonly rest: AsyncIterator<object> | undefined;
   readonly deadline: Date;
@@ -72,6 +76,7 @@ export class CallRunner {
         route: new CallRoute(this.#options.maxHops, owners, start),
         repository,
         correlationId: options.metadata?.["x-gitlab-correlation-id"] ?? randomHex(random, 16),
+        consistency: options.metadata?.[consistencyKey] === undefined ? this.#deps.consistency.text : undefined,
         first: first.value,
         rest: requestStream ? requests : undefined,
         deadline,
@@ -115,11 +120,16 @@ export class CallRunner {
     return yield* this.#accepted(pending, target, attempt);
   }
 
-  async #open({ method, options, route, deadline, correlationId, ...pending }: Pending, target: Target): Promise<Attempt | undefined> {
+  async #open(
+    { method, options, route, deadline, correlationId, consistency, ...pending }: Pending,
+    target: Target,
+  ): Promise<Attempt | undefined> {
     const { pool } = this.#deps;
     if (target.reconnect) pool.renew(target.address);
     const metadata = requestMetadata({ ...options.metadata, "x-gitlab-correlation-id": correlationId });
     metadata.set("gitaly-redirect", "follow");
+    // Also when there is nothing yet: that asks for an answer.
+    if (consistency !== undefined) metadata.set(consistencyKey, consistency);
     if (target.hops > 0) metadata.set("gitaly-redirect-hops", String(target.hops));
     try {
       return new Attempt(await pool.connect(target.address, pending.signal), method, metadata, deadline);
@@ -161,6 +171,7 @@ export class CallRunner {
         received++;
         yield message;
       }
+      this.#remember(pending, attempt);
       return true;
     } catch (error) {
       signal.throwIfAborted();
@@ -175,6 +186,11 @@ export class CallRunner {
       this.#forget(pending, target, failed);
       return false;
     }
+  }
+
+  #remember({ consistency }: Pending, { trailer }: Attempt): void {
+    if (consistency === undefined || !trailer || trailer.get(consistencyKey).length === 0) return;
+    this.#deps.consistency.answered(consistency, textIn(trailer, consistencyKey));
   }
 
   #forget({ route, repository }: Pending, target: Target, error: CodedError): void {

@@ -1,6 +1,8 @@
 export interface ClientOptions {
   /** Nodes to ask first, in order: http://, https://, grpc://, grpcs:// or HOST[:PORT]; port 8075 where none is given. */
   readonly addresses: string | readonly string[];
+  /** What `GitalyClient.consistency` of another client was: this one sees at least what that one saw. Default: nothing. */
+  readonly consistency?: string;
   /** Shared secret of the cluster. Not built yet: giving one is refused. */
   readonly token?: string;
   /** For a call with one request and one response, in milliseconds. Default 30 s. */

@@ -11,6 +11,7 @@ import { CallRunner } from "./call-runner.ts";
 import { ChannelPool } from "./channel-pool.ts";
 import { type ClientMethod, methodsOf } from "./client-method.ts";
 import { type CallOptions, type ClientOptions, defaultClientOptions } from "./client-options.ts";
+import { Consistency } from "./consistency.ts";
 import { OwnerMemory } from "./owner-memory.ts";
 import type { TypedService } from "./typed-service.ts";
 
@@ -29,6 +30,7 @@ export class GitalyClient implements AsyncDisposable {
   readonly cluster: TypedService<ClusterServiceDefinition, ClusterServiceHandlers>;
   readonly health: TypedService<HealthDefinition, HealthHandlers>;
   readonly #runner: CallRunner;
+  readonly #consistency: Consistency;
   readonly #pool: ChannelPool;
   readonly #closed = sharedAbortController();
 
@@ -39,11 +41,13 @@ export class GitalyClient implements AsyncDisposable {
     if (addresses.length === 0) throw new CodedError("invalid_argument", "the client needs an address");
     const clock = deps.clock ?? systemClock;
     this.#pool = new ChannelPool(all, { clock });
+    this.#consistency = new Consistency(all.consistency ?? "");
     this.#runner = new CallRunner(all, {
       clock,
       random: deps.random ?? systemRandom,
       pool: this.#pool,
       memory: new OwnerMemory(all.maxRememberedRepositories),
+      consistency: this.#consistency,
       addresses,
       closed: this.#closed.signal,
     });
@@ -54,6 +58,11 @@ export class GitalyClient implements AsyncDisposable {
     this.smartHttp = this.#service("gitaly.SmartHTTPService");
     this.cluster = this.#service("gitaly_gossip.v1.ClusterService");
     this.health = this.#service("grpc.health.v1.Health");
+  }
+
+  /** What this client has to bring along to see its own writes, for the option `consistency` of another client; "" for nothing. */
+  get consistency(): string {
+    return this.#consistency.text;
   }
 
   #service<T>(name: string): T {

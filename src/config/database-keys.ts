@@ -82,7 +82,7 @@ export const databaseKeys = {
   "database.outlier_ejection": key("duration", duration(0, hourMs), "For how long, at first; each time in a row it is doubled.", "30s"),
   "database.primary_attempts": key("integer", integer(1, 100), "Tries of a write that certainly was not done.", 5),
   "database.primary_backoff": key("duration", duration(0, hourMs), "Random wait before the third try, doubled for each later one.", "2s"),
-  "database.primary_deadline": key("duration", duration(0, hourMs), "No try begins later than this after the first.", "15s"),
+  "database.primary_deadline": key("duration", duration(1, hourMs), "No try begins later than this after the first.", "15s"),
 
   "database.overload.fallback_share": key(
     "number",

@@ -1,8 +1,8 @@
 import { isAbsolute } from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
+import { parseGoDuration } from "../base/index.ts";
 import { type HostPort, isHost, type PeerAddress, parseListenAddress, parsePeerAddress } from "./addresses.ts";
-import { parseGoDuration } from "./go-duration.ts";
 import { hasUserInfo } from "./urls.ts";
 
 const maxTextLength = 4096;

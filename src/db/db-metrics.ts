@@ -7,6 +7,7 @@ export interface DbMetrics {
   readonly writes: Counter;
   readonly errors: Counter;
   readonly shed: Counter;
+  readonly tokens: Counter;
   readonly seconds: Histogram;
 }
 
@@ -18,6 +19,7 @@ export function defineDbMetrics(metrics: Metrics, hosts: HostList): DbMetrics {
     writes: metrics.counter("dblb_writes_total", "Statements and transactions for the primary, by kind", ["kind"]),
     errors: metrics.counter("dblb_errors_total", "Failed attempts by server and class of error", ["host", "class"]),
     shed: metrics.counter("dblb_shed_total", "Reads refused to protect the primary, and failures not tried again, by reason", ["reason"]),
+    tokens: metrics.counter("dblb_position_tokens_total", "Position tokens that callers brought, by what was thought of them", ["verdict"]),
     seconds: metrics.histogram(
       "dblb_query_seconds",
       "Time a statement took, waiting and failing over included",

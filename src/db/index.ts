@@ -32,4 +32,5 @@ export { type PositionTokenOptions, PositionTokens, type TokenVerdict } from "./
 export { type RedisCommands, type RedisStickingOptions, RedisStickingStore } from "./sticking/redis-sticking-store.ts";
 export type { StickKey } from "./sticking/sticking-key.ts";
 export type { StickingStore } from "./sticking/sticking-store.ts";
+export type { TokenStickingStore } from "./sticking/token-sticking-store.ts";
 export { type ProcessRole, Switches, type SwitchName, type SwitchSetting, type SwitchSettings, type SwitchValues } from "./switches.ts";

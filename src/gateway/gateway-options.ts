@@ -39,6 +39,11 @@ export interface GatewayDeps {
   /** The k of a repository where it has one of its own. */
   readonly replicasOf: (path: string) => number | undefined;
   readonly ready: () => { readonly ready: boolean; readonly reason: string };
+  /**
+   * What a client that has pushed to `path`, and brought `given` along to see its own writes, is to bring next time; undefined where the
+   * node gives nothing. Default: it gives nothing.
+   */
+  readonly consistency?: (path: string, given: readonly string[], signal: AbortSignal) => Promise<string | undefined>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: MetricsRegistry;

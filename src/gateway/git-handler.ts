@@ -10,7 +10,7 @@ import { protocolVersion } from "./protocol-version.ts";
 import { redirectTarget } from "./redirect-target.ts";
 import { parseRepositoryUrl, type RepositoryUrl } from "./repository-url.ts";
 import { requestBody } from "./request-body.ts";
-import { sendAnswer } from "./send-answer.ts";
+import { type SendOptions, sendAnswer } from "./send-answer.ts";
 
 /** Answers must not be kept by caches on the way: the next one differs. */
 const neverCached = {
@@ -106,8 +106,9 @@ export class GitHandler {
     using _place = await this.#places.acquire(exchange.signal);
     const { smartHttp } = this.#deps;
     const asked = smartHttpRequest(url, exchange);
-    const chunks = await (url.route === "git-upload-pack" ? smartHttp.uploadPack(asked, body) : smartHttp.receivePack(asked, body));
-    await this.#send(exchange, `application/x-${url.route}-result`, chunks);
+    const push = url.route === "git-receive-pack";
+    const chunks = await (push ? smartHttp.receivePack(asked, body) : smartHttp.uploadPack(asked, body));
+    await this.#send(exchange, `application/x-${url.route}-result`, chunks, push ? this.#trailers(url.path, exchange) : undefined);
   }
 
   async #infoRefs(url: RepositoryUrl, exchange: Exchange): Promise<void> {
@@ -129,10 +130,31 @@ export class GitHandler {
     return redirectTarget(this.#deps.view(), { url, service, replicas: this.#deps.replicasOf(url.path) });
   }
 
-  async #send(exchange: Exchange, contentType: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
-    const { response, signal, onIdle, headers } = exchange;
-    const options = { idleTimeoutMs: this.#options.idleTimeoutMs, onIdle, signal };
-    this.#metrics.sentBytes.add(await sendAnswer(response, { ...headers, "Content-Type": contentType }, chunks, options, this.#deps.clock));
+  /** A push is known to the index only after its answer: a client that wants to see it there gets a trailer. */
+  #trailers(path: string, { request, signal }: Exchange): SendOptions["trailers"] {
+    const { consistency } = this.#deps;
+    const given = request.headers[consistencyHeader.toLowerCase()];
+    if (!consistency || given === undefined) return undefined;
+    const tokens = String(given)
+      .split(",")
+      .map((token) => token.trim())
+      .filter((token) => token !== "");
+    return async () => {
+      const token = await consistency(path, tokens, signal);
+      return token === undefined ? {} : { [consistencyHeader]: token };
+    };
+  }
+
+  async #send(
+    exchange: Exchange,
+    contentType: string,
+    chunks: AsyncIterable<Uint8Array>,
+    trailers: SendOptions["trailers"] = undefined,
+  ): Promise<void> {
+    const { response, signal, onIdle } = exchange;
+    const headers = { ...exchange.headers, "Content-Type": contentType, ...(trailers && { Trailer: consistencyHeader }) };
+    const options = { idleTimeoutMs: this.#options.idleTimeoutMs, onIdle, signal, ...(trailers && { trailers }) };
+    this.#metrics.sentBytes.add(await sendAnswer(response, headers, chunks, options, this.#deps.clock));
   }
 
   #fail(error: unknown, url: RepositoryUrl | undefined, exchange: Exchange): void {
@@ -149,6 +171,9 @@ export class GitHandler {
     sendText(exchange, status, message, headers);
   }
 }
+
+/** What a client brings along, and the trailer that it is answered with. */
+const consistencyHeader = "Gitaly-Consistency";
 
 /** Of a body that no one wants, read so that the client sees the answer rather than a reset. */
 const maxDiscardedBytes = 64 * 1024 * 1024;

@@ -6,6 +6,8 @@ export interface SendOptions {
   readonly idleTimeoutMs: number;
   readonly onIdle: () => void;
   readonly signal: AbortSignal;
+  /** What follows the body, asked for once all of it is sent. Its names belong into the header `Trailer`. */
+  readonly trailers?: () => Promise<Readonly<Record<string, string>>>;
 }
 
 /** Written at once, so that a client which reads slowly is seen to read. */
@@ -42,6 +44,8 @@ export async function sendAnswer(
     void Promise.resolve(iterator.return?.()).catch(() => {});
     throw error;
   }
+  const trailers = await options.trailers?.();
+  if (trailers) response.addTrailers(trailers);
   response.end();
   // Of the last pieces too: nobody else would ever give this client up.
   if (!response.writableFinished) await heard(response, "finish", options, clock);

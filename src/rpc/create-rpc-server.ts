@@ -12,6 +12,7 @@ import { correlationId } from "./interceptors/correlation-id.ts";
 import { deadline } from "./interceptors/deadline.ts";
 import { limit } from "./interceptors/limit.ts";
 import { log } from "./interceptors/log.ts";
+import { maxStaleness } from "./interceptors/max-staleness.ts";
 import { metrics } from "./interceptors/metrics.ts";
 import { nodeName } from "./interceptors/node-name.ts";
 import { redirect } from "./interceptors/redirect.ts";
@@ -201,6 +202,7 @@ function interceptorsOf(options: RpcOptions, deps: RpcDeps): Interceptor[] {
     log(deps.logger, deps.clock),
     metrics(deps.metrics, deps.clock),
     availability(deps.state),
+    maxStaleness(),
     redirect(options, deps),
     limit(options, deps.metrics),
   ];

@@ -8,6 +8,10 @@ export interface CallContext {
   readonly signal: AbortSignal;
   readonly correlationId: string;
   readonly logger: Logger;
+  /** `gitaly-max-staleness`: how old an answer may be; undefined where the caller does not say. */
+  readonly maxStalenessMs: number | undefined;
+  /** `gitaly-consistency`: what the caller brings along to see its own writes, unchecked; undefined where it takes no part. */
+  readonly consistency: readonly string[] | undefined;
   /** First value of a request metadata key; undefined for binary keys. */
   metadata(key: string): string | undefined;
   /** Adds to the response's trailing metadata. */

@@ -28,6 +28,8 @@ export interface ServerCall {
   /** The repository that the call is about, once it is checked. */
   repository: { readonly storageName: string; readonly relativePath: string } | undefined;
   correlationId: string;
+  /** How old an answer may be, where the caller says so. */
+  maxStalenessMs: number | undefined;
   received: number;
   sent: number;
 }
@@ -39,4 +41,14 @@ export type Interceptor = (call: ServerCall, next: () => Promise<void>) => Promi
 export function metadataText(metadata: Metadata, key: string): string | undefined {
   const value = metadata.get(key)[0];
   return typeof value === "string" ? value : undefined;
+}
+
+/** All values of a request metadata key, lists taken apart; undefined where it is absent. */
+export function metadataList(metadata: Metadata, key: string): readonly string[] | undefined {
+  const values = metadata.get(key);
+  if (values.length === 0) return undefined;
+  return values
+    .flatMap((value) => (typeof value === "string" ? value.split(",") : []))
+    .map((text) => text.trim())
+    .filter((text) => text !== "");
 }

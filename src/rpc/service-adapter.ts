@@ -15,7 +15,7 @@ import type { Logger } from "../observability/index.ts";
 import { methodRoute } from "../proto/index.ts";
 import { callStatusOf, decisiveError, grpcStatusOf } from "./errors.ts";
 import type { CallContext, Handler, ServiceHandlers } from "./handler.ts";
-import { type Interceptor, metadataText, type RpcMethod, type ServerCall } from "./server-call.ts";
+import { type Interceptor, metadataList, metadataText, type RpcMethod, type ServerCall } from "./server-call.ts";
 
 /** What every call of a server shares. */
 export interface CallRuntime {
@@ -104,6 +104,7 @@ async function serve(
     trailer: new Metadata(),
     repository: undefined,
     correlationId: "",
+    maxStalenessMs: undefined,
     received: 0,
     sent: 0,
   };
@@ -185,6 +186,8 @@ function contextOf(call: ServerCall, logger: Logger): CallContext {
     method: call.method.name,
     signal: call.signal,
     correlationId: call.correlationId,
+    maxStalenessMs: call.maxStalenessMs,
+    consistency: metadataList(call.metadata, "gitaly-consistency"),
     get logger() {
       child ??= logger.child({ correlation_id: call.correlationId, "grpc.request.fullMethod": `/${call.method.name}` });
       return child;

@@ -1,5 +1,5 @@
 import { CodedError } from "../base/index.ts";
-import type { Catalog, CatalogEntry } from "../catalog/index.ts";
+import type { Catalog, CatalogCaller, CatalogEntry, CatalogQuery, CatalogToken } from "../catalog/index.ts";
 import type { Counter, Logger, Metrics } from "../observability/index.ts";
 
 /** Changes that are kept for a database that is still starting. */
@@ -44,12 +44,20 @@ export class LateCatalog implements Catalog {
     this.#note((catalog) => catalog.recordRemoved(path, repoId, generation));
   }
 
-  async find(path: string, signal: AbortSignal): Promise<CatalogEntry | undefined> {
-    return this.#get().find(path, signal);
+  async find(path: string, signal: AbortSignal, caller?: CatalogCaller): Promise<CatalogEntry | undefined> {
+    return this.#get().find(path, signal, caller);
   }
 
-  async list(query: { prefix: string; after: string; limit: number }, signal: AbortSignal): Promise<readonly CatalogEntry[]> {
-    return this.#get().list(query, signal);
+  async list(query: CatalogQuery, signal: AbortSignal, caller?: CatalogCaller): Promise<readonly CatalogEntry[]> {
+    return this.#get().list(query, signal, caller);
+  }
+
+  openToken(given: readonly string[]): CatalogToken | undefined {
+    return this.#catalog?.openToken(given);
+  }
+
+  async settle(path: string, token: CatalogToken, signal: AbortSignal): Promise<void> {
+    await this.#catalog?.settle(path, token, signal);
   }
 
   replicasOf(path: string): number | undefined {

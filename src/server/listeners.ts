@@ -8,7 +8,7 @@ import { createGateway, type Gateway } from "../gateway/index.ts";
 import type { Logger, MetricsRegistry } from "../observability/index.ts";
 import type { MemberView } from "../routing/index.ts";
 import { createRpcServer, type RpcServer } from "../rpc/index.ts";
-import { createServices, type ServicesDeps } from "../services/index.ts";
+import { createServices, type ServicesDeps, tokenAfterChange } from "../services/index.ts";
 import { type CloseStack, disposeAsync } from "./close-stack.ts";
 import { listenOnFree, type WantedAddress } from "./free-port.ts";
 import type { KeptPorts } from "./kept-addresses.ts";
@@ -106,6 +106,7 @@ export async function openListeners(
         ...parts,
         metrics,
         smartHttp: services.smartHttp,
+        consistency: (path, given, signal) => tokenAfterChange(services, path, given, signal),
         view,
         replicasOf,
         extraRoutes: (app) => addRoleRoutes(app, nodeName, deps.database, config.database.roleEndpoints),

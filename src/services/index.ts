@@ -1,3 +1,4 @@
+export { tokenAfterChange } from "./caller-consistency.ts";
 export { createServices } from "./create-services.ts";
 export { createRepositorySource } from "./repository-source.ts";
 export type { NodeCheck, NodeFacts, ServicesDeps } from "./services-deps.ts";

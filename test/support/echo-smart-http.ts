@@ -18,6 +18,7 @@ export class EchoSmartHttp implements SmartHttp {
   receivePack(request: SmartHttpRequest, body: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array>> {
     return this.#take({ service: "receive-pack", request }, body);
   }
+  async noted(): Promise<void> {}
   async #take(call: SmartHttpCall, body: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array>> {
     this.calls.push(call);
     if (this.refuse !== undefined) throw this.refuse;

@@ -7,6 +7,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: IncomingMessage["headers"];
   readonly body: string;
+  readonly trailers: IncomingMessage["trailers"];
 }
 
 /** One HTTP request to loopback on a connection of its own. */
@@ -21,7 +22,7 @@ export async function ask(
   const [response] = (await once(request, "response")) as [IncomingMessage];
   let text = "";
   for await (const chunk of response) text += chunk;
-  return { status: response.statusCode ?? 0, headers: response.headers, body: text };
+  return { status: response.statusCode ?? 0, headers: response.headers, body: text, trailers: response.trailers };
 }
 
 /** Sends bytes as they are and answers all that comes back. */

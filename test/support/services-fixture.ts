@@ -75,6 +75,8 @@ export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   return all;
 }
 
+const noWishes = { maxStalenessMs: undefined, consistency: undefined, metadata: () => undefined, setTrailer: () => {} };
+
 /** The collaborators of the services, in memory, with what a test wants to set and see. */
 export class ServicesFixture {
   readonly repositories = new Map<string, FakeRepository>();
@@ -111,7 +113,7 @@ export class ServicesFixture {
 
   /** A call as the services see it. */
   call(signal: AbortSignal = new AbortController().signal): CallContext {
-    return { method: "test", signal, correlationId: "c1", logger: silentLogger, metadata: () => undefined, setTrailer: () => {} };
+    return { method: "test", signal, correlationId: "c1", logger: silentLogger, ...noWishes };
   }
 
   get deps(): ServicesDeps {
@@ -233,6 +235,8 @@ export class ServicesFixture {
       recordRemoved: (path, repoId, generation) => void this.removed.push({ path, repoId, generation }),
       find: async () => undefined,
       list: async () => [],
+      openToken: () => undefined,
+      settle: async () => {},
       replicasOf: () => undefined,
       flush: async () => {},
       [Symbol.asyncDispose]: async () => {},

@@ -32,6 +32,8 @@ export class StockSmartHttp implements SmartHttp {
     return this.#exchange("git-receive-pack", request, body);
   }
 
+  async noted(): Promise<void> {}
+
   #exchange(service: string, request: SmartHttpRequest, body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
     const child = this.#run(service, service, [], request);
     void pipeline(Readable.from(body, { objectMode: false }), child.stdin).catch(() => child.kill());

@@ -2,6 +2,7 @@ import { CodedError } from "../../base/index.ts";
 import type { ListRepositoriesRequest__Output } from "../../proto/gen/gitaly_gossip/v1/ListRepositoriesRequest.ts";
 import type { ListRepositoriesResponse } from "../../proto/gen/gitaly_gossip/v1/ListRepositoriesResponse.ts";
 import type { CallContext } from "../../rpc/index.ts";
+import { CallerConsistency } from "../caller-consistency.ts";
 import { chunked } from "../chunked.ts";
 import type { ServicesDeps } from "../services-deps.ts";
 import { repositoryInfo } from "./repository-info.ts";
@@ -12,26 +13,27 @@ const maxTextBytes = 1024;
 const infoOverheadBytes = 256;
 
 /** ListRepositories: from the catalog, in byte order of the paths; fails where the database does. A limit of 0 lists all. */
-export function listRepositories(deps: Pick<ServicesDeps, "catalog" | "view">) {
+export function listRepositories(deps: Pick<ServicesDeps, "catalog" | "view" | "smartHttp" | "clock">) {
   return async function* (request: ListRepositoriesRequest__Output, call: CallContext): AsyncGenerator<ListRepositoriesResponse> {
     const prefix = checkText("prefix", request.prefix);
     let after = checkText("page_token", request.paginationParams?.pageToken ?? "");
     const limit = request.paginationParams?.limit ?? 0;
     let left = limit > 0 ? limit : Number.POSITIVE_INFINITY;
-    while (left > 0) {
+    const consistency = new CallerConsistency(deps, call);
+    for (let more = true; more && left > 0; ) {
       // One more than is sent tells whether there is a next page.
       const wanted = Math.min(left, pageSize - 1);
-      const found = await deps.catalog.list({ prefix, after, limit: wanted + 1 }, call.signal);
+      const found = await deps.catalog.list({ prefix, after, limit: wanted + 1 }, call.signal, consistency.caller);
       const entries = found.slice(0, wanted);
-      const more = found.length > entries.length;
+      more = found.length > entries.length;
       left -= entries.length;
       after = entries.at(-1)?.path ?? after;
       yield* messages(
         entries.map((entry) => repositoryInfo(entry, deps.view().ring.replicas)),
         more && left === 0 ? after : "",
       );
-      if (!more) return;
     }
+    consistency.answer();
   };
 }
 

@@ -4,6 +4,7 @@ import type { CreateRepositoryResponse } from "../../proto/gen/gitaly/CreateRepo
 import type { ObjectFormat__Output } from "../../proto/gen/gitaly/ObjectFormat.ts";
 import { type CallContext, targetPath } from "../../rpc/index.ts";
 import type { ObjectFormat } from "../../storage/index.ts";
+import { CallerConsistency } from "../caller-consistency.ts";
 import { catalogEntry } from "../catalog-entry.ts";
 import type { ServicesDeps } from "../services-deps.ts";
 import { branchHead } from "./branch-head.ts";
@@ -16,7 +17,7 @@ const objectFormats: Readonly<Partial<Record<ObjectFormat__Output | number, Obje
 };
 
 /** CreateRepository: an empty repository with an unborn default branch. */
-export function createRepository(deps: Pick<ServicesDeps, "storage" | "catalog" | "storageName">) {
+export function createRepository(deps: Pick<ServicesDeps, "storage" | "catalog" | "smartHttp" | "clock" | "storageName">) {
   return async (request: CreateRepositoryRequest__Output, call: CallContext): Promise<CreateRepositoryResponse> => {
     const path = targetPath(request.repository, deps.storageName);
     const head = branchHead(request.defaultBranch);
@@ -24,6 +25,7 @@ export function createRepository(deps: Pick<ServicesDeps, "storage" | "catalog" 
     if (!objectFormat) throw new CodedError("invalid_argument", "unknown object format", { objectFormat: request.objectFormat });
     const generation = await deps.storage.create(path, { objectFormat, head }, call.signal);
     deps.catalog.record(catalogEntry(generation, 0));
+    await new CallerConsistency(deps, call).changed(path);
     return {};
   };
 }

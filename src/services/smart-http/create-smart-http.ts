@@ -20,12 +20,13 @@ const recordTimeoutMs = 30_000;
 /** Smart HTTP over leases of the cache. A lease is held until the answer is read, left, or its signal aborts. */
 export function createSmartHttp(deps: SmartHttpDeps): SmartHttp & AsyncDisposable {
   const damage = new DamageControl(deps);
-  const background = new Set<Promise<void>>();
+  /** With the path that it is about. */
+  const background = new Map<Promise<void>, string>();
   const stop = sharedAbortController();
 
-  const inBackground = (work: Promise<void>, message: string) => {
+  const inBackground = (path: string, work: Promise<void>, message: string) => {
     const task = work.catch((error: unknown) => deps.logger.warn(message, { error })).finally(() => background.delete(task));
-    background.add(task);
+    background.set(task, path);
   };
 
   const record = async (generation: Generation): Promise<void> => {
@@ -46,6 +47,7 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp & AsyncDisposabl
     const onPublished = (generation: Generation, pack: ReceivedPack | undefined) => {
       if (pack) adopted = deps.cache.adopt(generation, [pack]);
       inBackground(
+        generation.path,
         adopted.then(() => record(generation)),
         "a pushed generation was not noted in the catalog",
       );
@@ -81,9 +83,12 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp & AsyncDisposabl
       return held(answer, signal, () => lease[Symbol.asyncDispose]());
     },
     receivePack,
+    async noted(path) {
+      await Promise.all([...background].filter(([, about]) => about === path).map(([task]) => task));
+    },
     async [Symbol.asyncDispose]() {
       stop.abort(new CodedError("cancelled", "the node stops"));
-      await Promise.all(background);
+      await Promise.all(background.keys());
     },
   };
 }

@@ -15,4 +15,6 @@ export interface SmartHttp {
   /** As `infoRefs`; resolves once the repository is found, before the body is read to its end. */
   uploadPack(request: SmartHttpRequest, body: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array>>;
   receivePack(request: SmartHttpRequest, body: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array>>;
+  /** Resolves when what was pushed to the repository until now has been noted for the catalog, or failed to be. Never rejects. */
+  noted(path: string): Promise<void>;
 }

@@ -30,6 +30,7 @@ function callOf(
     trailer: new Metadata(),
     repository: undefined,
     correlationId: "",
+    maxStalenessMs: undefined,
     received: 0,
     sent: 0,
   };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseGoDuration } from "../../../src/config/go-duration.ts";
+import { parseGoDuration } from "../../../src/base/index.ts";
 
 test.each([
   ["10s", 10_000],
