@@ -1,6 +1,7 @@
 import { beforeAll, beforeEach, expect, test } from "vitest";
 import { neverAborted } from "../../src/base/index.ts";
 import { createLoadBalancer, type LoadBalancer, type Position, type StickingStore } from "../../src/db/index.ts";
+import { isReached, parsePosition } from "../../src/db/position/position.ts";
 import { MemoryStickingStore } from "../../src/db/sticking/memory-sticking-store.ts";
 import { allUsable, patientDatabase, patientSticking } from "../support/patient-database.ts";
 import { type PostgresCluster, type PostgresServer, startPostgresCluster } from "../support/postgres-cluster.ts";
@@ -118,4 +119,19 @@ test.each<[string, () => Promise<unknown>]>([
   }
   // Now and then the server writes a line of its own in between.
   expect(exact).toBeGreaterThan(rounds / 2);
+});
+
+// Case 14, of a job that is queued there.
+test("what is captured for a job is no older than what its session must see", async () => {
+  await secondBehind(async () => {
+    const noted = (await store.read(["main/user/1"], neverAborted))[0] as Position;
+    await until("a block's read went to the replica that lags", () =>
+      as(1, async () => {
+        if ((await lb.useReplicasForReadQueries(port)) !== second.port) return false;
+        const position = parsePosition((await lb.capture())["main"]?.position ?? "");
+        expect(position && isReached(noted, position)).toBe(true);
+        return true;
+      }),
+    );
+  });
 });

@@ -6,7 +6,6 @@ import { isReached, type Position, unknownPosition } from "../position/position.
 import type { Session } from "../session.ts";
 import { NextFlight } from "./next-flight.ts";
 import type { StickingStore } from "./sticking-store.ts";
-import type { TokenStickingStore } from "./token-sticking-store.ts";
 
 /** How reads follow writes. */
 export interface StickingOptions {
@@ -114,11 +113,6 @@ export class Sticking {
     if (keys.length > 0 && this.#matters) await this.#note(keys, await this.written());
   }
 
-  /** Notes in a caller's token what the primary has now, or, where that is not `known` to be enough, that only the primary will do. Never rejects. */
-  async stickToken(token: TokenStickingStore, known: boolean): Promise<void> {
-    if (this.#matters) await token.write([this.#database], known ? await this.written() : unknownPosition);
-  }
-
   /** Where the primary's log ends, asked after this call began; `unknownPosition` where it does not say. */
   written(): Promise<Position> {
     return this.#written.run();
@@ -139,6 +133,13 @@ export class Sticking {
       this.#failures.add(1, { step: "ask" });
       return undefined;
     }
+  }
+
+  /** What the replica that answers a session's reads has now; undefined where there is none, or it may lack what the session must see. */
+  async seenBy({ pinned, prepared, required, binding }: Session): Promise<Position | undefined> {
+    if (pinned?.role !== "replica" || (!prepared && (binding.keys.length > 0 || binding.token))) return undefined;
+    const reached = await this.reachedBy(pinned);
+    return hasReached(required, reached) ? reached : undefined;
   }
 
   async #prepare(session: Session): Promise<void> {
