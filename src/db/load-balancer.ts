@@ -103,6 +103,11 @@ export class LoadBalancer implements AsyncDisposable {
     return this.#discovery?.ageMs;
   }
 
+  /** Whether discovery fails, and its list is older than `discovery.maxAgeMs`. */
+  get discoveryStale(): boolean {
+    return this.#discovery?.stale === true;
+  }
+
   /** Whether discovery asks a source whose word on who is primary is needed. */
   get discoveryBinds(): boolean {
     return this.#discovery?.authoritative === true;
@@ -245,6 +250,14 @@ export class LoadBalancer implements AsyncDisposable {
   }
 
   /**
+   * Notes in a token what the primary has now, for a caller whose writes were done elsewhere. `known: false`: they may still be on
+   * their way, so its reads go to the primary until the token expires. Never rejects.
+   */
+  async stickToken(token: TokenStickingStore, { known = true } = {}): Promise<void> {
+    await this.#track(() => this.#sticking.stickToken(token, known)).catch(() => {});
+  }
+
+  /**
    * Inside a session: a signed note of what its caller must see, for `session({ token })` anywhere; undefined where there is
    * nothing to see. Errors: `failed_precondition` outside of a session, or without `sticking.secret`.
    */
@@ -256,11 +269,13 @@ export class LoadBalancer implements AsyncDisposable {
     return token.token;
   }
 
-  /** For units of work that span several load balancers: what the caller's tokens say; undefined without `sticking.secret`. */
+  /** For a caller with several units of work, also in several load balancers: what its tokens say; undefined without `sticking.secret`. */
   openToken(given: SessionOptions["token"]): TokenStickingStore | undefined {
     if (given instanceof TokenStickingStore) return given;
     if (!this.#tokens) return undefined;
-    return new TokenStickingStore(given === undefined ? [] : typeof given === "string" ? [given] : given, { tokens: this.#tokens });
+    const opened = new TokenStickingStore(given === undefined ? [] : typeof given === "string" ? [given] : given, { tokens: this.#tokens });
+    for (const verdict of opened.verdicts) this.#metrics.tokens.add(1, { verdict });
+    return opened;
   }
 
   /** What a job that is put into a queue now must see when it runs: `{}` where there are no replicas. */

@@ -6,6 +6,7 @@ import { isReached, type Position, unknownPosition } from "../position/position.
 import type { Session } from "../session.ts";
 import { NextFlight } from "./next-flight.ts";
 import type { StickingStore } from "./sticking-store.ts";
+import type { TokenStickingStore } from "./token-sticking-store.ts";
 
 /** How reads follow writes. */
 export interface StickingOptions {
@@ -111,6 +112,11 @@ export class Sticking {
   /** Notes the primary's position of now under every key. Never rejects. */
   async stick(keys: readonly string[]): Promise<void> {
     if (keys.length > 0 && this.#matters) await this.#note(keys, await this.written());
+  }
+
+  /** Notes in a caller's token what the primary has now, or, where that is not `known` to be enough, that only the primary will do. Never rejects. */
+  async stickToken(token: TokenStickingStore, known: boolean): Promise<void> {
+    if (this.#matters) await token.write([this.#database], known ? await this.written() : unknownPosition);
   }
 
   /** Where the primary's log ends, asked after this call began; `unknownPosition` where it does not say. */
