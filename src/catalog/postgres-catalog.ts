@@ -166,7 +166,7 @@ class PostgresCatalog implements Catalog {
 
   async #read<T>(key: StickKey, { token }: CatalogCaller, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     try {
-      return await this.#deps.database.session({ stick: [key] }, work);
+      return await this.#deps.database.session({ stick: [key], ...(token && { token }) }, work);
     } catch (error) {
       if (signal.aborted || CodedError.is(error)) throw error;
       if (schemaIsMissing(error)) this.#schemaReady = false;
