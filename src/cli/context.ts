@@ -109,7 +109,7 @@ export interface CliRebuildCounts {
 }
 
 /** What a rebuild of the catalog is told. */
-export interface CliRebuildOptions {
+interface CliRebuildOptions {
   readonly dryRun: boolean;
   readonly takeOver: boolean;
   readonly onProgress: (counts: CliRebuildCounts) => void;

@@ -26,7 +26,7 @@ export interface ReconcileOptions {
   readonly maxPerSecond: number;
 }
 
-export const defaultReconcileOptions: Omit<ReconcileOptions, "thorough"> = {
+const defaultReconcileOptions: Omit<ReconcileOptions, "thorough"> = {
   dryRun: false,
   hasTables: true,
   pageSize: 500,

@@ -33,7 +33,7 @@ export interface ReconcilerOptions {
   readonly concurrency: number;
 }
 
-export const defaultReconcilerOptions: Omit<ReconcilerOptions, "node" | "clusterId" | "intervalMs"> = {
+const defaultReconcilerOptions: Omit<ReconcilerOptions, "node" | "clusterId" | "intervalMs"> = {
   lookIntervalMs: 30_000,
   leaseMs: 60_000,
   maxPerSecond: 100,
