@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { buildGoAgent, startGoAgent } from "../support/go-agent.ts";
+import { benchDb } from "./db.ts";
 import { type Figure, printFigures } from "./figures.ts";
 import { benchGit } from "./git.ts";
 import { benchGossip } from "./gossip.ts";
@@ -13,9 +14,19 @@ const write = (line: string) => process.stdout.write(`${line}\n`);
 const benches: Record<string, () => Promise<Figure[]> | AsyncGenerator<Figure>> = {
   ring: () => benchRing({ routes: 200_000, rounds: 5 }),
   git: () => benchGit({ commits: 1000, rounds: 15 }),
+  db: () => benchDb(dbOptions, progress),
   gossip,
 };
 
+const dbOptions = {
+  pairs: 20,
+  sampleMs: 250,
+  warmUp: 15_000,
+  concurrencies: [1, 8, 32],
+  writeShares: [0, 0.1],
+  classify: { rounds: 15, texts: 500 },
+  failover: { kills: 12, concurrency: 16, ms: 300 },
+};
 const gossipOptions = {
   sizes: [16, 32, 50],
   warmUpMs: 32_000,

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { benchDb } from "./db.ts";
 import type { Figure } from "./figures.ts";
 import { benchGit } from "./git.ts";
 import { benchGossip } from "./gossip.ts";
@@ -35,6 +36,14 @@ test("the benchmark gossip runs and gives figures", async () => {
   expect(figures.filter(({ ours, peer }) => ours > 0 && peer > 0).map(({ unit }) => unit)).toEqual(
     expect.arrayContaining(["s", "ms", "packets/s", "% of a core"]),
   );
+});
+
+test("the benchmark db runs and gives figures", async () => {
+  const sizes = { pairs: 1, sampleMs: 20, warmUp: 20, concurrencies: [2], writeShares: [0, 0.5] };
+  const options = { ...sizes, classify: { rounds: 1, texts: 5 }, failover: { kills: 1, concurrency: 2, ms: 50 } };
+  const figures = await all(benchDb(options, () => {}));
+  expect(figures.map(({ unit }) => unit)).toEqual(["us", "us", "us", ...Array.from({ length: 6 }, () => ["/s", "us"]).flat(), "ms"]);
+  for (const { ours, peer } of figures.slice(0, -1)) expect(Math.min(ours, peer)).toBeGreaterThan(0);
 });
 
 test("the benchmark gossip-stalls runs and gives figures", async () => {

@@ -10,7 +10,8 @@ export interface Figure {
   readonly aim: string;
 }
 
-function median(values: readonly number[]): number {
+/** The middle value, or the mean of the two in the middle. */
+export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
   return sorted.length % 2 === 1 ? (sorted[middle] as number) : ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;

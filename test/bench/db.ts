@@ -1,0 +1,138 @@
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { packageRoot } from "../../src/base/index.ts";
+import { JsonAgent } from "../support/json-agent.ts";
+import { type PostgresCluster, startPostgresCluster } from "../support/postgres-cluster.ts";
+import { benchClassify } from "./db-classify.ts";
+import type { ContenderName, DbServers } from "./db-contender.ts";
+import { benchFailover, failureMetrics } from "./db-failover.ts";
+import { benchTable, type Load, type LoadResult } from "./db-load.ts";
+import { type Figure, median } from "./figures.ts";
+
+export interface DbBenchOptions {
+  /** Samples of each contender, taken in turn, and how long one is. */
+  readonly pairs: number;
+  readonly sampleMs: number;
+  /** Statements of each contender before the first sample. */
+  readonly warmUp: number;
+  readonly concurrencies: readonly number[];
+  readonly writeShares: readonly number[];
+  readonly classify: { readonly rounds: number; readonly texts: number };
+  readonly failover: { readonly kills: number; readonly concurrency: number; readonly ms: number };
+}
+
+/** A comparison of two contenders. */
+interface Comparison {
+  readonly ours: ContenderName;
+  readonly peer: ContenderName;
+  readonly concurrency: number;
+  readonly writeShare: number;
+  readonly aim: string;
+  /** For the processor time that a statement costs more than the peer's. */
+  readonly cpuAim?: string;
+}
+
+/** Two samples, one after the other. */
+interface Pair {
+  readonly ours: LoadResult;
+  readonly peer: LoadResult;
+}
+
+/** The load balancer beside bare pools and the AWS wrapper, on one primary and two replicas; classing texts; a replica that is killed. */
+export async function* benchDb(options: DbBenchOptions, progress: (line: string) => void): AsyncGenerator<Figure> {
+  const { href } = pathToFileURL(join(packageRoot, "dist", "src", "db", "index.js"));
+  const { classify, createLoadBalancer } = (await import(href)) as typeof import("../../src/db/index.ts");
+  progress("classing texts");
+  yield* await benchClassify(options.classify, classify);
+  progress("starting a primary and two replicas");
+  await using cluster = await startPostgresCluster({ replicas: 2 });
+  await cluster.sql(cluster.primary, benchTable);
+  await cluster.caughtUp();
+  yield* compareAll(comparisons(options), cluster, options, progress);
+  progress("killing replicas");
+  const checks = { replicaCheckIntervalMs: 200, slowStartMs: 1 };
+  await using lb = await createLoadBalancer({ ...serversOf(cluster), ...checks }, { metrics: failureMetrics });
+  yield* await benchFailover(options.failover, cluster, lb);
+}
+
+function comparisons({ concurrencies, writeShares }: DbBenchOptions): Comparison[] {
+  const middle = concurrencies[concurrencies.length >> 1] as number;
+  const ours = "load balancer";
+  const all = writeShares.flatMap((writeShare) => concurrencies.map((concurrency) => ({ concurrency, writeShare })));
+  return [
+    ...all.map((load): Comparison => ({ ours, peer: "pg.Pool", ...load, aim: ">= 0.97", cpuAim: "<= 1 us" })),
+    { ours: "load balancer, sessions", peer: "pg.Pool", concurrency: middle, writeShare: 0, aim: "none", cpuAim: "none" },
+    ...all
+      .filter(({ concurrency }) => concurrency === middle)
+      .map((load): Comparison => ({ ours, peer: "aws wrapper", ...load, aim: ">= 2" })),
+    { ours, peer: "aws wrapper, no pool", concurrency: middle, writeShare: 0, aim: "none" },
+  ];
+}
+
+async function* compareAll(
+  all: readonly Comparison[],
+  cluster: PostgresCluster,
+  options: DbBenchOptions,
+  progress: (line: string) => void,
+): AsyncGenerator<Figure> {
+  const started = new Map<ContenderName, JsonAgent>();
+  const agentOf = async (name: ContenderName) => {
+    let agent = started.get(name);
+    if (!agent) {
+      agent = startContender(name, serversOf(cluster));
+      started.set(name, agent);
+      // Both kinds of statement at every load, so that nothing is compiled later.
+      for (const writeShare of options.writeShares) {
+        await run(agent, { warmUp: options.warmUp, ms: 0, concurrency: Math.max(...options.concurrencies), writeShare });
+      }
+    }
+    return agent;
+  };
+  try {
+    for (const comparison of all) {
+      const { concurrency, writeShare } = comparison;
+      const load = { warmUp: 0, ms: options.sampleMs, concurrency, writeShare };
+      progress(`${comparison.ours} beside ${comparison.peer}: ${concurrency} callers, ${writeShare * 100} % writes`);
+      const ours = await agentOf(comparison.ours);
+      const peer = await agentOf(comparison.peer);
+      const pairs: Pair[] = [];
+      for (let i = 0; i < options.pairs; i++) {
+        const first = await run(i % 2 === 0 ? ours : peer, load);
+        const second = await run(i % 2 === 0 ? peer : ours, load);
+        pairs.push(i % 2 === 0 ? { ours: first, peer: second } : { ours: second, peer: first });
+      }
+      yield* figuresOf(comparison, pairs);
+    }
+  } finally {
+    await Promise.all([...started.values()].map((agent) => agent.kill()));
+  }
+}
+
+function figuresOf({ ours, peer: peerName, concurrency, writeShare, aim, cpuAim }: Comparison, pairs: readonly Pair[]): Figure[] {
+  const load = `${concurrency} at once, ${writeShare * 100} % writes${ours === "load balancer" ? "" : ", sessions"}`;
+  const middle = (of: (pair: Pair) => number) => median(pairs.map(of));
+  const speed = {
+    ours: middle((pair) => pair.ours.perSecond),
+    peer: middle((pair) => pair.peer.perSecond),
+    ratio: middle((pair) => pair.ours.perSecond / pair.peer.perSecond),
+  };
+  const cpu = { ours: middle((pair) => pair.ours.cpuUs), peer: middle((pair) => pair.peer.cpuUs), ratio: undefined };
+  const added = middle((pair) => pair.ours.cpuUs - pair.peer.cpuUs);
+  return [
+    { name: load, unit: "/s", ...speed, peerName, aim },
+    { name: `  processor: ${added.toFixed(2)} us more`, unit: "us", ...cpu, peerName, aim: cpuAim ?? "none" },
+  ];
+}
+
+function startContender(name: ContenderName, servers: DbServers): JsonAgent {
+  const script = fileURLToPath(new URL("db-contender.main.ts", import.meta.url));
+  return new JsonAgent(process.execPath, ["--import", import.meta.resolve("tsx"), script, name, JSON.stringify(servers)]);
+}
+
+function run(agent: JsonAgent, load: Load): Promise<LoadResult> {
+  return agent.request<LoadResult>("run", { ...load });
+}
+
+function serversOf({ primary, replicas }: PostgresCluster): DbServers {
+  return { primary: primary.url, replicas: replicas.map(({ url }) => url) };
+}
