@@ -70,8 +70,7 @@ export async function openListeners(
   avoid: ReadonlySet<number>,
   deps: ListenersDeps,
 ): Promise<Listeners> {
-  const { closing, services, status, view, metrics } = deps;
-  const parts = { clock: deps.clock, random: deps.random, logger: deps.logger };
+  const { closing, services, status, view, metrics, clock, random, logger } = deps;
   const replicasOf = (path: string) => services.catalog.replicasOf(path);
   const nodeName = services.node.name;
 
@@ -80,8 +79,7 @@ export async function openListeners(
     await createRpcServer(
       { unawareClients: config.routing.unawareClients },
       {
-        ...parts,
-        metrics,
+        ...{ clock, random, logger, metrics },
         services: createServices(services),
         view,
         replicasOf,
@@ -103,8 +101,7 @@ export async function openListeners(
     await createGateway(
       { nodeName, http: config.routing.http, metricsRoute: config.prometheus === undefined },
       {
-        ...parts,
-        metrics,
+        ...{ clock, random, logger, metrics },
         smartHttp: services.smartHttp,
         consistency: (path, given, signal) => tokenAfterChange(services, path, given, signal),
         view,

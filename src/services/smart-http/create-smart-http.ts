@@ -5,6 +5,7 @@ import type { Generation } from "../../storage/index.ts";
 import { catalogEntry } from "../catalog-entry.ts";
 import { DamageControl } from "../damage-control.ts";
 import type { ServicesDeps } from "../services-deps.ts";
+import { BackgroundNotes } from "./background-notes.ts";
 import { joined } from "./byte-messages.ts";
 import { gitProtocol } from "./git-protocol.ts";
 import { held } from "./held.ts";
@@ -20,14 +21,8 @@ const recordTimeoutMs = 30_000;
 /** Smart HTTP over leases of the cache. A lease is held until the answer is read, left, or its signal aborts. */
 export function createSmartHttp(deps: SmartHttpDeps): SmartHttp & AsyncDisposable {
   const damage = new DamageControl(deps);
-  /** With the path that it is about. */
-  const background = new Map<Promise<void>, string>();
+  const notes = new BackgroundNotes(deps);
   const stop = sharedAbortController();
-
-  const inBackground = (path: string, work: Promise<void>, message: string) => {
-    const task = work.catch((error: unknown) => deps.logger.warn(message, { error })).finally(() => background.delete(task));
-    background.set(task, path);
-  };
 
   const record = async (generation: Generation): Promise<void> => {
     using deadline = startDeadline(deps.clock, recordTimeoutMs, stop.signal);
@@ -46,10 +41,9 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp & AsyncDisposabl
     let adopted: Promise<unknown> = Promise.resolve();
     const onPublished = (generation: Generation, pack: ReceivedPack | undefined) => {
       if (pack) adopted = deps.cache.adopt(generation, [pack]);
-      inBackground(
+      notes.add(
         generation.path,
         adopted.then(() => record(generation)),
-        "a pushed generation was not noted in the catalog",
       );
     };
     const answer = deps.git.receivePack(lease, body, {
@@ -83,12 +77,10 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp & AsyncDisposabl
       return held(answer, signal, () => lease[Symbol.asyncDispose]());
     },
     receivePack,
-    async noted(path) {
-      await Promise.all([...background].filter(([, about]) => about === path).map(([task]) => task));
-    },
+    noted: (path) => notes.ended(path),
     async [Symbol.asyncDispose]() {
       stop.abort(new CodedError("cancelled", "the node stops"));
-      await Promise.all(background.keys());
+      await notes[Symbol.asyncDispose]();
     },
   };
 }
