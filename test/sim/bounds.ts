@@ -1,3 +1,7 @@
+import { gossipPresets } from "../../src/gossip/options.ts";
+import { pushPullScale } from "../../src/gossip/periodic.ts";
+import { suspicionBounds } from "../../src/gossip/suspicion.ts";
+
 /**
  * What the simulator holds every run to, in one place. All members run with the `lan` defaults: a probe each second, an
  * exchange of views each 30 s (rarer in large clusters), an attempt to reach the lost each 15 s, the dead forgotten after 30 s.
@@ -7,8 +11,10 @@ export const bounds = {
    * From the end of all faults until every view is right. A suspicion that began in the last moment ends within 24 s (32 s
    * at 100 members, 72 s at 1000); a member that is thought dead is tried each 15 s, drawn from all that are lost, so a
    * handful of tries may go to others first; and a node that doubts itself probes up to 8 times as slowly for a while.
+   * Who missed the news of a death hears of it in its next full exchange, after 30 s, 90 s at 100 members, and 210 s at
+   * 1000, when those who did not miss it may have forgotten it; then its own suspicion begins.
    */
-  convergenceMs: 180_000,
+  convergenceMs: (nodes: number) => Math.max(180_000, 90_000 + 30_000 * pushPullScale(nodes) + suspicionBounds(nodes, gossipPresets.lan).maxMs),
   /** From the moment when both viewer and member were sound until the member is not dead any more in that view: the same parts as above. */
   falseDeathMs: 180_000,
   /** How long a node that doubts itself as much as it can waits for an answer to one probe. */

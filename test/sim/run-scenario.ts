@@ -110,7 +110,7 @@ function stopwatch(): () => Spent {
 }
 
 function converge(cluster: SimCluster): Promise<number> {
-  return cluster.runUntil("every view is right", () => cluster.isConverged(), bounds.convergenceMs, 500);
+  return cluster.runUntil("every view is right", () => cluster.isConverged(), bounds.convergenceMs(cluster.nodes.size), 500);
 }
 
 /** Right once is not enough. */
