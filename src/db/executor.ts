@@ -175,8 +175,11 @@ export class Executor {
       }
       if (kind === "statement" || kind === "slow") throw failure.error;
       // One loss may be an idle connection that died unnoticed; a second one is the server.
-      if (kind === "lost" && !lostOnce.has(host)) lostOnce.add(host);
-      else {
+      if (kind === "lost" && !lostOnce.has(host)) {
+        lostOnce.add(host);
+        // Another one is as good, unless the session must stay.
+        if (session.pinned !== host) conflicted.add(host);
+      } else {
         excluded.add(host);
         if (kind === "lost") this.#deps.monitor.reportFailure(host, kind);
       }

@@ -152,8 +152,11 @@ export class Host {
   async query<R>(text: string, values: Values, options: { discard: boolean }, signal: AbortSignal): Promise<QueryResult<R>> {
     const connection = this.#takeIdle(signal) ?? (await this.#takeNext(signal));
     if (options.discard) connection.unwanted = true;
+    const startedMs = this.#deps.clock.monotonic();
     try {
-      return await this.#run<R>(connection, text, values, signal);
+      return await this.#send<R>(connection, text, values, startedMs, signal);
+    } catch (error) {
+      throw await this.#failed(connection, error, startedMs, signal);
     } finally {
       this.#giveBack(connection);
     }
@@ -174,6 +177,7 @@ export class Host {
   /** Waits for running work, then closes every connection. */
   async close(): Promise<void> {
     await this.#pool.end();
+    this.#patience?.[Symbol.dispose]();
     await Promise.all(this.#cancels);
   }
 
@@ -253,7 +257,14 @@ export class Host {
   #lease(connection: PooledConnection): Lease {
     const { client } = connection;
     return {
-      query: <R>(text: string, values: Values, signal: AbortSignal) => this.#run<R>(connection, text, values, signal),
+      query: async <R>(text: string, values: Values, signal: AbortSignal) => {
+        const startedMs = this.#deps.clock.monotonic();
+        try {
+          return await this.#send<R>(connection, text, values, startedMs, signal);
+        } catch (error) {
+          throw await this.#failed(connection, error, startedMs, signal);
+        }
+      },
       get transactionStatus() {
         return client.getTransactionStatus() as "I" | "T" | "E" | null;
       },
@@ -271,54 +282,57 @@ export class Host {
     this.#pool.give(connection);
   }
 
-  async #run<R>(connection: PooledConnection, text: string, values: Values, signal: AbortSignal): Promise<QueryResult<R>> {
+  /** Draws the conclusions of a failure and gives back what it failed with. */
+  async #failed(connection: PooledConnection, error: unknown, startedMs: number, signal: AbortSignal): Promise<unknown> {
     const { client } = connection;
-    const startedMs = this.#deps.clock.monotonic();
-    try {
-      const result = await this.#send(client, text, values, startedMs, signal);
+    // Only the server's own answers would show one that answers nothing in time as quick.
+    if (!signal.aborted && errorClass(error) === "slow") {
       const nowMs = this.#deps.clock.monotonic();
-      this.latency.add(nowMs - startedMs, nowMs);
-      return result as QueryResult<R>;
-    } catch (error) {
-      // Only the server's own answers would show one that answers nothing in time as quick.
-      if (!signal.aborted && errorClass(error) === "slow") {
-        const nowMs = this.#deps.clock.monotonic();
-        this.latency.add(nowMs - startedMs, nowMs, { timedOut: true });
-      }
-      if (signal.aborted || poisonsConnection(error)) connection.broken = true;
-      // The server would go on with what nobody waits for.
-      if (signal.aborted || isClientTimeout(error)) this.#cancel(client);
-      // A primary that refuses writes was demoted; its name may lead to another server by now.
-      if (this.role === "primary" && errorClass(error) === "misroute") {
-        connection.broken = true;
-        this.#doubt();
-      }
-      if (!connection.broken && !(await this.#isReady(client, signal))) connection.broken = true;
-      // The driver's leads to its socket, not to who asked.
-      if (error instanceof Error && !CodedError.is(error)) Error.captureStackTrace(error);
-      throw error;
+      this.latency.add(nowMs - startedMs, nowMs, { timedOut: true });
     }
+    if (signal.aborted || poisonsConnection(error)) connection.broken = true;
+    // The server would go on with what nobody waits for.
+    if (signal.aborted || isClientTimeout(error)) this.#cancel(client);
+    // A primary that refuses writes was demoted; its name may lead to another server by now.
+    if (this.role === "primary" && errorClass(error) === "misroute") {
+      connection.broken = true;
+      this.#doubt();
+    }
+    if (!connection.broken && !(await this.#isReady(client, signal))) connection.broken = true;
+    // The driver's leads to its socket, not to who asked. The reason of an abort is its caller's.
+    if (!signal.aborted && error instanceof Error && !CodedError.is(error)) Error.captureStackTrace(error);
+    return error;
   }
 
-  #send(client: pg.Client, text: string, values: Values, startedMs: number, signal: AbortSignal): Promise<pg.QueryResult> {
+  #send<R>({ client }: PooledConnection, text: string, values: Values, startedMs: number, signal: AbortSignal): Promise<QueryResult<R>> {
     if (text.includes("\0")) throw new CodedError("invalid_argument", "an SQL text holds a NUL character");
     signal.throwIfAborted();
     return new Promise((resolve, reject) => {
-      const running: RunningStatement = { startedMs, fail: (error) => settle(error) };
-      const giveUp = () => settle(signal.reason);
-      const settle = (error: unknown, result?: pg.QueryResult) => {
-        // What comes after the caller has gone is for nobody.
+      // What comes after the caller has gone is for nobody.
+      const fail = (error: unknown) => {
         if (!this.#running.delete(running)) return;
         forgetAbort(signal, giveUp);
-        if (error) reject(error);
-        else resolve(result as pg.QueryResult);
+        reject(error);
+      };
+      const running: RunningStatement = { startedMs, fail };
+      const giveUp = () => fail(signal.reason);
+      const done = (error: Error | null, result: pg.QueryResult) => {
+        if (error) {
+          fail(error);
+          return;
+        }
+        if (!this.#running.delete(running)) return;
+        forgetAbort(signal, giveUp);
+        const nowMs = this.#deps.clock.monotonic();
+        this.latency.add(nowMs - startedMs, nowMs);
+        resolve(result as QueryResult<R>);
       };
       this.#running.add(running);
       onAbort(signal, giveUp);
       this.#patience ??= this.#startPatience(this.#options.statementTimeoutMs + 1000);
       // The extended protocol takes a single statement: no second one can ride along to a replica.
-      if (this.role === "replica" && !values?.length) client.query({ text, queryMode: "extended" } as pg.QueryConfig, settle);
-      else client.query(text, values as unknown[], settle);
+      if (this.role === "replica" && !values?.length) client.query({ text, queryMode: "extended" } as pg.QueryConfig, done);
+      else client.query(text, values as unknown[], done);
     });
   }
 

@@ -255,6 +255,19 @@ describe("a read", () => {
   });
 
   // B134
+  test("whose connection is lost goes to another replica, where there is one, unless its session must stay", async () => {
+    const lost = () => serverError("57P01", "FATAL");
+    const { clock, script, read, asked, reported } = scene({ replicas: 2 });
+    await clock.until(read(script(lost)));
+    expect(new Set(asked)).toEqual(new Set(["r0", "r1"]));
+    const pinned = scene({ replicas: 2 });
+    const session = new Session();
+    session.pinned = pinned.standbys[0];
+    await pinned.clock.until(pinned.read(pinned.script(lost), session));
+    expect(pinned.asked).toEqual(["r0", "r0"]);
+    expect([...reported, ...pinned.reported, ...pinned.moves]).toEqual([]);
+  });
+
   test("whose idle connection had died is repeated on the same replica, a second loss takes the replica out", async () => {
     const { clock, script, read, asked, reported } = scene({ replicas: 1 });
     const lost = () => serverError("57P01", "FATAL");
