@@ -25,10 +25,12 @@ function run(command, args) {
 }
 
 if (modifiedMs(join(root, "node_modules", ".package-lock.json")) < modifiedMs(join(root, "package-lock.json"))) {
+  console.error("Installing the packages of package-lock.json; this may take some minutes the first time.");
   run("npm", ["ci", "--include=dev", "--no-audit", "--no-fund", "--loglevel=error"]);
 }
 const sources = ["src", "cmd", "tsconfig.json", "package-lock.json"].map((name) => newestMs(join(root, name)));
 if (modifiedMs(stamp) < Math.max(...sources)) {
+  console.error("Building.");
   rmSync(join(root, "dist"), { recursive: true, force: true });
   run(process.execPath, [join(root, "node_modules", "typescript", "bin", "tsc"), "-p", join(root, "tsconfig.json")]);
   writeFileSync(stamp, "");

@@ -1,3 +1,4 @@
+export { createLogger, createMetrics, type Logger, type LogLevel, type Metrics, type MetricsRegistry } from "../observability/index.ts";
 export type { StatementKind } from "./analyse.ts";
 export { type Classification, type ClassifierOptions, classify } from "./classify.ts";
 export { createLoadBalancer, type GivenLoadBalancerOptions } from "./create-load-balancer.ts";

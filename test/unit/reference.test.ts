@@ -29,11 +29,20 @@ test("docs/reference/errors.md lists every error code", () => {
 });
 
 test("docs/reference/metrics.md lists every metric", () => {
-  const pattern = /\.(counter|gauge|histogram)\(\s*"([a-z0-9_]+)",\s*"([^"]+)"(?:,\s*\[([^\]]*)\])?/g;
+  const pattern = /\.(counter|gauge|histogram)\(\s*"([a-z0-9_]+)",\s*"([^"]+)"(?:,\s*(?:\[([^\]]*)\]|(\w+)[,)]))?/g;
   const rows = writtenTypeScript
     .filter((path) => path.startsWith("src/") && !path.startsWith("src/observability/"))
-    .flatMap((path) => [...read(path).matchAll(pattern)])
-    .map(([, kind, name, help, labels]) => `| \`${name}\` | ${kind} | ${(labels ?? "").replaceAll('"', "")} | ${help} |`);
+    .flatMap((path) => {
+      const text = read(path);
+      const labelsNamed = (name: string) => new RegExp(`const ${name} = \\[([^\\]]*)\\]`).exec(text)?.[1] ?? "";
+      return [...text.matchAll(pattern)].map(([, kind, name, help, list, constant]) => {
+        const labels = (constant ? labelsNamed(constant) : (list ?? "")).replace(/\.\.\.(\w+)/g, (_, spread: string) =>
+          labelsNamed(spread),
+        );
+        return `| \`${name}\` | ${kind} | ${[...labels.matchAll(/"(\w+)"/g)].map(([, label]) => label).join(", ")} | ${help} |`;
+      });
+    });
+  expect(rows.every((row) => row.split("|").length === 6 && !row.includes("\n"))).toBe(true);
   matches(
     "metrics.md",
     `# Metrics\n\nServed at \`/metrics\` in Prometheus' text format.\n\n| name | kind | labels | meaning |\n|---|---|---|---|\n${[...new Set(rows)].sort().join("\n")}\n`,

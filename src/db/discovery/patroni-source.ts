@@ -28,10 +28,9 @@ export class PatroniSource implements DiscoverySource {
 
   constructor(options: PatroniSourceOptions, deps: PatroniSourceDeps) {
     const { endpoints } = options;
-    if (endpoints.length === 0 || endpoints.length > maxEndpoints) {
+    if (!Array.isArray(endpoints) || endpoints.length === 0 || endpoints.length > maxEndpoints) {
       throw new CodedError("bad_config", "Patroni needs one endpoint at least", {
         key: "discovery.endpoints",
-        endpoints: endpoints.length,
         maxEndpoints,
       });
     }

@@ -1,9 +1,9 @@
 import { CodedError } from "../../base/index.ts";
-import type { Logger } from "../../observability/index.ts";
+import { type Logger, silentLogger } from "../../observability/index.ts";
 import type { SwitchValues } from "../switches.ts";
 import { type RedisStickingOptions, RedisStickingStore } from "./redis-sticking-store.ts";
 
-/** What a store that has its own connection works with. */
+/** What a store that has its own connection works with; each has a default. */
 export interface ConnectRedisDeps {
   readonly logger: Logger;
   readonly switches?: Pick<SwitchValues, "atomicSticking">;
@@ -19,8 +19,8 @@ const maxReconnectDelayMs = 2000;
  */
 export async function connectRedis(
   url: string,
-  options: Partial<RedisStickingOptions>,
-  deps: ConnectRedisDeps,
+  options: Partial<RedisStickingOptions> = {},
+  { logger = silentLogger, switches }: Partial<ConnectRedisDeps> = {},
 ): Promise<RedisStickingStore & AsyncDisposable> {
   const { Redis } = await import("ioredis").catch((cause: unknown) => {
     throw new CodedError("bad_config", "a sticking store in Redis needs the npm package ioredis", {}, { cause });
@@ -34,8 +34,8 @@ export async function connectRedis(
     maxRetriesPerRequest: 0,
     retryStrategy: (tries) => Math.min(50 * 2 ** Math.min(tries, 10), maxReconnectDelayMs),
   });
-  redis.on("error", (error) => deps.logger.debug("redis connection failed", { error }));
-  const store = new RedisStickingStore(options, { redis, ...(deps.switches ? { switches: deps.switches } : {}) });
+  redis.on("error", (error) => logger.debug("redis connection failed", { error }));
+  const store = new RedisStickingStore(options, { redis, ...(switches ? { switches } : {}) });
   return Object.assign(store, {
     [Symbol.asyncDispose]: async () => redis.disconnect(),
   });

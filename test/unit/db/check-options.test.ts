@@ -46,3 +46,13 @@ test.each([
   const wrong = { primary, [part]: { [key]: value } } as Parameters<typeof createLoadBalancer>[0];
   expect(await failureOf(createLoadBalancer(wrong))).toMatchObject({ code: "bad_config", fields: { key: `${part}.${key}` } });
 });
+
+test.each([
+  ["record", {}],
+  ["monitorUrl", { source: "pg_auto_failover" }],
+  ["endpoints", { source: "patroni" }],
+  ["instance", { source: "rds" }],
+])("discovery without its %s is refused by that name", async (key, discovery) => {
+  const wrong = { primary, discovery } as unknown as Parameters<typeof createLoadBalancer>[0];
+  expect(await failureOf(createLoadBalancer(wrong))).toMatchObject({ code: "bad_config", fields: { key: `discovery.${key}` } });
+});

@@ -50,7 +50,7 @@ export class DnsSource implements DiscoverySource {
   #targets: ReadonlyMap<string, string> = new Map();
 
   constructor(options: DnsSourceOptions, deps: DnsSourceDeps) {
-    const record = plainName(options.record);
+    const record = typeof options.record === "string" ? plainName(options.record) : "";
     if (record.length > 253 || !record.split(".").every((label) => label.length >= 1 && Buffer.byteLength(label) <= 63)) {
       throw new CodedError("bad_config", "not a name that DNS could know", { key: "discovery.record" });
     }
