@@ -50,7 +50,8 @@ export async function* benchDb(options: DbBenchOptions, progress: (line: string)
   await cluster.caughtUp();
   yield* compareAll(comparisons(options), cluster, options, progress);
   progress("killing replicas");
-  const checks = { replicaCheckIntervalMs: 200, slowStartMs: 1 };
+  // What was killed is back as soon as it can be.
+  const checks = { replicaCheckIntervalMs: 200, slowStartMs: 1, outlierFactor: 0 };
   await using lb = await createLoadBalancer({ ...serversOf(cluster), ...checks }, { metrics: failureMetrics });
   yield* await benchFailover(options.failover, cluster, lb);
 }
