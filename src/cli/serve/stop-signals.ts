@@ -7,8 +7,11 @@ export interface StopSignals extends Disposable {
   readonly atOnce: AbortSignal;
 }
 
-/** npm passes on the Ctrl-C that the terminal has already sent to each of its processes: what comes so soon is no second wish. */
-const sameWishMs = 500;
+/**
+ * npm passes on the Ctrl-C that the terminal has already sent to each of its processes, on a busy machine late: what comes so soon is
+ * no second wish.
+ */
+const sameWishMs = 1000;
 
 /** Listens for SIGTERM and SIGINT until disposed. */
 export function listenForStop(io: CliIo, clock: Clock): StopSignals {

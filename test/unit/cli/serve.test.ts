@@ -134,7 +134,7 @@ test("a second signal destroys the node and ends at once", async () => {
           drain: () => {
             calls.push("drain");
             setImmediate(() => {
-              clock.advance(500);
+              clock.advance(1000);
               signal();
             });
             return new Promise(() => {});
@@ -151,7 +151,7 @@ test("a second signal destroys the node and ends at once", async () => {
   expect([code, calls]).toEqual([1, ["drain", "destroy"]]);
 });
 
-test("a signal that comes twice within half a second, as Ctrl-C through npm does, still drains", async () => {
+test("a signal that comes twice within a second, as Ctrl-C through npm does, still drains", async () => {
   const calls: string[] = [];
   const clock = new StandingClock();
   const { code } = await runFakeCli("serve", {
@@ -159,7 +159,7 @@ test("a signal that comes twice within half a second, as Ctrl-C through npm does
     onStart: (deliver) =>
       void setImmediate(() => {
         deliver();
-        clock.advance(499);
+        clock.advance(999);
         deliver();
       }),
   });
@@ -173,7 +173,7 @@ test("two signals before there is a node end at once", async () => {
     onStart: (deliver) =>
       void setImmediate(() => {
         deliver();
-        clock.advance(500);
+        clock.advance(1000);
         deliver();
       }),
   });
