@@ -1,4 +1,5 @@
 import { CodedError } from "../base/index.ts";
+import type { ListOptions } from "./discovery/discovery-options.ts";
 import type { LoadBalancerOptions } from "./options.ts";
 
 type NumberKeys<T> = { [K in keyof T]-?: T[K] extends number ? K : never }[keyof T];
@@ -67,11 +68,27 @@ const stickingRules: Readonly<Record<NumberKeys<LoadBalancerOptions["sticking"]>
   primaryPositionTimeoutMs: wait,
 };
 
+const discoveryRules: Readonly<Record<NumberKeys<ListOptions>, Rule>> = {
+  intervalMs: wait,
+  retryMs: wait,
+  maxRetryMs: wait,
+  lookupTimeoutMs: wait,
+  minReplicas: count,
+  maxReplicaPools: atLeastOne,
+  snapshotMaxAgeMs: amount,
+};
+
 /** Refuses numbers with which a wait would have no end or be none, or a check never come. Errors: `bad_config`, with the option's `key`. */
 export function checkOptions(options: LoadBalancerOptions): void {
   check("", options, rules);
   check("overload.", options.overload, overloadRules);
   check("sticking.", options.sticking, stickingRules);
+}
+
+/** The same for the options of discovery. */
+export function checkDiscovery(options: ListOptions): void {
+  check("discovery.", options, discoveryRules);
+  if (options.maxAgeMs !== undefined) check("discovery.", { maxAgeMs: options.maxAgeMs }, { maxAgeMs: wait });
 }
 
 function check<K extends string>(prefix: string, values: Readonly<Record<K, number>>, rulesOf: Readonly<Record<K, Rule>>): void {

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { type Clock, CodedError, type Random } from "../../base/index.ts";
 import type { Logger, Metrics } from "../../observability/index.ts";
+import { checkDiscovery } from "../check-options.ts";
 import { DiscoveryLoop } from "./discovery-loop.ts";
 import { type DiscoveryOptions, defaultIntervalsMs, defaultListOptions, type ListOptions } from "./discovery-options.ts";
 import { DnsSource, defaultDnsSourceOptions } from "./dns/dns-source.ts";
@@ -37,12 +38,7 @@ export function prepareDiscovery(given: DiscoveryOptions, serverPort: number, de
   const kind = typeof given.source === "object" ? undefined : (given.source ?? "dns");
   const intervalMs = kind === undefined ? defaultListOptions.intervalMs : defaultIntervalsMs[kind];
   const options: ListOptions = { ...defaultListOptions, intervalMs, ...definedOnly(given as Partial<ListOptions>) };
-  for (const key of ["intervalMs", "lookupTimeoutMs", "retryMs", "maxRetryMs", "maxReplicaPools"] as const) {
-    if (!(options[key] > 0)) throw new CodedError("bad_config", "must be above 0", { key: `discovery.${key}` });
-  }
-  if (options.maxAgeMs !== undefined && !(options.maxAgeMs > 0)) {
-    throw new CodedError("bad_config", "must be above 0", { key: "discovery.maxAgeMs" });
-  }
+  checkDiscovery(options);
   const seedHosts = options.seedHosts.map((text) => parseSeed(text, serverPort));
   const { snapshotFile: file, snapshotMaxAgeMs: maxAgeMs } = options;
   const snapshot = file === undefined ? undefined : new SnapshotFile({ file, maxAgeMs, identity: identityOf(given, source) }, deps);
