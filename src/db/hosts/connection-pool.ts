@@ -156,6 +156,7 @@ export class ConnectionPool {
         this.#onEmpty = resolve;
       });
     }
+    this.#waitTimer?.[Symbol.dispose]();
     await Promise.all(this.#closing);
   }
 
@@ -208,8 +209,9 @@ export class ConnectionPool {
       () => void this.#closing.delete(closing),
     );
     this.#closing.add(closing);
-    if (this.#connections.size === 0) this.#onEmpty?.();
+    // First: whoever still waits gets another one, also after `end`.
     this.#openMore();
+    if (this.#connections.size === 0) this.#onEmpty?.();
   }
 
   #isOld({ openedAtMs }: PooledConnection, nowMs: number): boolean {

@@ -155,6 +155,25 @@ test("the end serves who waits already, refuses who comes, and waits for what is
   expect(open(clients)).toBe(0);
 });
 
+test("at the end, who waits gets a new connection for a broken one, and the end waits for that one, too", async () => {
+  const { clock, clients, pool, lend } = scene({ size: 1 });
+  const only = await lend();
+  const waiting = lend();
+  let ended = false;
+  const end = pool.end().then(() => {
+    ended = true;
+  });
+  only.broken = true;
+  pool.give(only);
+  const another = await waiting;
+  await clock.advance(1);
+  expect(ended).toBe(false);
+  pool.give(another);
+  await end;
+  expect(open(clients)).toBe(0);
+  expect(clock.pending).toBe(0);
+});
+
 test("a cut ends what is lent, and after the end nobody waits any longer", async () => {
   const { clients, pool, lend } = scene({ size: 1 });
   const only = await lend();
