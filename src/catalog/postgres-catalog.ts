@@ -18,8 +18,10 @@ export interface CatalogOptions {
   readonly retryDelayMs: number;
   /** Default 10000 ms. */
   readonly maxRetryDelayMs: number;
-  /** The database is asked whether it answers this often while there is nothing to write. Default 5000 ms. */
+  /** The database is asked whether it answers this often while there is nothing to write; one that takes longer to answer counts as bad. Default 5000 ms. */
   readonly healthIntervalMs: number;
+  /** `find` and `list` give up after this, so that who waits for them is told something. Default 2500 ms. */
+  readonly readTimeoutMs: number;
   /** `createCatalog` waits this long for the schema before it goes on without. Default 5000 ms. */
   readonly startTimeoutMs: number;
   /** Disposing waits this long for waiting changes. Default 2000 ms. */
@@ -34,6 +36,7 @@ export const defaultCatalogOptions: CatalogOptions = {
   retryDelayMs: 100,
   maxRetryDelayMs: 10_000,
   healthIntervalMs: 5000,
+  readTimeoutMs: 2500,
   startTimeoutMs: 5000,
   closeTimeoutMs: 2000,
   maxCachedReplicas: 100_000,
@@ -64,7 +67,7 @@ class PostgresCatalog implements Catalog {
   readonly #migrated = deferred();
   #schemaReady = false;
   #wake = deferred();
-  /** Resolves with the next write. */
+  /** Resolves with the next write, or once the database turns out bad. */
   #written = deferred();
   #flushed: Deferred | undefined;
 
@@ -95,7 +98,7 @@ class PostgresCatalog implements Catalog {
   }
 
   async find(path: string, signal: AbortSignal, caller: CatalogCaller = {}): Promise<CatalogEntry | undefined> {
-    const work = () => selectByPath(this.#deps.database, path, optionsOf(caller, signal));
+    const work = (signal: AbortSignal) => selectByPath(this.#deps.database, path, optionsOf(caller, signal));
     const entry = await this.#read(pathKey(path), caller, work, signal);
     if (entry) this.#remember(entry);
     else this.#replicas.delete(path);
@@ -106,7 +109,7 @@ class PostgresCatalog implements Catalog {
     if (!Number.isInteger(query.limit) || query.limit < 1 || query.limit > 1000) {
       throw new CodedError("invalid_argument", "limit is 1 to 1000", { limit: query.limit });
     }
-    const work = () => selectPage(this.#deps.database, query, optionsOf(caller, signal));
+    const work = (signal: AbortSignal) => selectPage(this.#deps.database, query, optionsOf(caller, signal));
     const entries = await this.#read(listKey, caller, work, signal);
     for (const entry of entries) this.#remember(entry);
     return entries;
@@ -164,9 +167,10 @@ class PostgresCatalog implements Catalog {
     else this.#replicas.delete(entry.path);
   }
 
-  async #read<T>(key: StickKey, { token }: CatalogCaller, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  async #read<T>(key: StickKey, { token }: CatalogCaller, work: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
+    const read = (signal: AbortSignal) => this.#deps.database.session({ stick: [key], ...(token && { token }) }, () => work(signal));
     try {
-      return await this.#deps.database.session({ stick: [key], ...(token && { token }) }, work);
+      return await this.#inTime(this.#options.readTimeoutMs, read, signal);
     } catch (error) {
       if (signal.aborted || CodedError.is(error)) throw error;
       if (schemaIsMissing(error)) this.#schemaReady = false;
@@ -186,6 +190,7 @@ class PostgresCatalog implements Catalog {
         if (schemaIsMissing(error)) this.#schemaReady = false;
         if (failures++ === 0) this.#deps.logger.warn("catalog database does not answer; changes wait", { error });
         this.#health = { ok: false, message: error instanceof Error ? error.message : "unknown" };
+        this.#progress();
         const delayMs = Math.min(this.#options.maxRetryDelayMs, this.#options.retryDelayMs * 2 ** Math.min(failures, 16));
         await this.#deps.clock.sleep(delayMs / 2 + this.#deps.random.float() * (delayMs / 2), signal).catch(() => {});
       }
@@ -195,14 +200,14 @@ class PostgresCatalog implements Catalog {
   async #step(signal: AbortSignal): Promise<void> {
     const { database } = this.#deps;
     if (!this.#schemaReady) {
-      const versions = await migrate(database, signal);
+      const versions = await this.#watched(() => migrate(database, signal));
       if (versions.length > 0) this.#deps.logger.info("catalog schema brought up to date", { versions });
       this.#schemaReady = true;
       this.#health = { ok: true, message: "" };
       this.#migrated.resolve();
     }
     const batch = this.#queue.peek(this.#options.batchSize);
-    if (batch.length === 0) await database.usePrimary(() => database.query("SELECT 1", [], { signal }));
+    if (batch.length === 0) await this.#ask(signal);
     else await this.#write(batch, signal);
     if (this.#queue.size === 0) {
       this.#flushed?.resolve();
@@ -214,7 +219,7 @@ class PostgresCatalog implements Catalog {
     const { database } = this.#deps;
     try {
       const stick = [listKey, ...batch.map((change) => pathKey(change.path))];
-      await database.session({ stick }, () => upsertChanges(database, batch, signal));
+      await this.#watched(() => database.session({ stick }, () => upsertChanges(database, batch, signal)));
       this.#changes.add(batch.length, { result: "written" });
     } catch (error) {
       if (!isRefused(error)) throw error;
@@ -227,6 +232,40 @@ class PostgresCatalog implements Catalog {
       this.#deps.logger.error("catalog change refused by the database", { path: batch[0]?.path, error });
     }
     this.#queue.done(batch);
+    this.#progress();
+  }
+
+  /** Whether the database answers. */
+  async #ask(signal: AbortSignal): Promise<void> {
+    const { database } = this.#deps;
+    const question = (signal: AbortSignal) => database.usePrimary(() => database.query("SELECT 1", [], { signal }));
+    await this.#inTime(this.#options.healthIntervalMs, question, signal);
+  }
+
+  /** Does what may be tried again for a long time; nobody is left to believe meanwhile that all is well. */
+  async #watched<T>(work: () => Promise<T>): Promise<T> {
+    const { healthIntervalMs } = this.#options;
+    using _timer = this.#deps.clock.timer(healthIntervalMs, () => {
+      this.#health = { ok: false, message: `the catalog's database has not answered for ${healthIntervalMs} ms` };
+      this.#progress();
+    });
+    return await work();
+  }
+
+  /** Errors: `database_unavailable` after `ms`. */
+  async #inTime<T>(ms: number, work: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
+    using deadline = startDeadline(this.#deps.clock, ms, signal);
+    try {
+      return await abortable(work(deadline.signal), deadline.signal);
+    } catch (error) {
+      if (signal.aborted || !deadline.signal.aborted) throw error;
+      const message = "the catalog's database did not answer in time";
+      throw new CodedError("database_unavailable", message, { afterMs: ms }, { cause: error, retryAfterMs: 1000 });
+    }
+  }
+
+  /** Whoever waits for a change to be written looks again. */
+  #progress(): void {
     this.#written.resolve();
     this.#written = deferred();
   }

@@ -1,10 +1,12 @@
 import { beforeAll, beforeEach, expect, test } from "vitest";
 import { compareUtf8, neverAborted, systemClock, systemRandom, toByteString } from "../../src/base/index.ts";
-import { type CatalogEntry, type CatalogOptions, createCatalog } from "../../src/catalog/index.ts";
+import { type CatalogEntry, type CatalogOptions, type CatalogToken, createCatalog } from "../../src/catalog/index.ts";
 import { createLoadBalancer } from "../../src/db/index.ts";
 import { noMetrics, silentLogger } from "../../src/observability/index.ts";
 import { failureOf } from "../support/failure-of.ts";
 import { type PostgresCluster, startPostgresCluster } from "../support/postgres-cluster.ts";
+import { startTcpFront } from "../support/tcp-front.ts";
+import { until } from "../support/until.ts";
 
 let cluster: PostgresCluster;
 
@@ -24,8 +26,11 @@ const entry = (fields: Partial<CatalogEntry>): CatalogEntry => ({
   ...fields,
 });
 
-async function open(options: Partial<CatalogOptions> = {}) {
-  const database = await createLoadBalancer({ primary: cluster.primary.url, replicas: cluster.replicas.map((one) => one.url) });
+async function open(
+  options: Partial<CatalogOptions> = {},
+  servers?: Pick<Parameters<typeof createLoadBalancer>[0], "primary" | "sticking">,
+) {
+  const database = await createLoadBalancer(servers ?? { primary: cluster.primary.url, replicas: cluster.replicas.map((one) => one.url) });
   const deps = { database, clock: systemClock, random: systemRandom, logger: silentLogger, metrics: noMetrics };
   const catalog = await createCatalog({ maxRetryDelayMs: 200, healthIntervalMs: 100, ...options }, deps);
   return {
@@ -152,3 +157,33 @@ test("a database that is made anew under a running node gets its schema again", 
   await opened.catalog.flush(neverAborted);
   expect(await opened.catalog.find("a.git", neverAborted)).toMatchObject({ path: "a.git" });
 });
+
+test("a database that falls silent is told of: readers get an error in their time, health turns bad, who waits for a write is let go", async () => {
+  await using front = await startTcpFront(cluster.primary.port);
+  const url = new URL(cluster.primary.url);
+  url.port = String(front.port);
+  const sticking = { secret: "a secret for position tokens" };
+  await using opened = await open({ readTimeoutMs: 2000, healthIntervalMs: 1000, closeTimeoutMs: 100 }, { primary: url.href, sticking });
+  const { catalog } = opened;
+  catalog.record(entry({}));
+  await catalog.flush(neverAborted);
+  await until("all is well", () => catalog.health.ok);
+  front.swallow();
+  // Without limits of their own these would wait for the statement's 31 s, or for all attempts to write.
+  for (const read of [catalog.list({ prefix: "", after: "", limit: 9 }, neverAborted), catalog.find("a.git", neverAborted)]) {
+    const failure = await failureOf(read);
+    expect(failure).toMatchObject({ code: "database_unavailable", fields: { afterMs: 2000 }, retryAfterMs: 1000 });
+  }
+  await until("health says so", () => !catalog.health.ok, 10_000);
+  front.pass();
+  await until("it is well again", () => catalog.health.ok, 10_000);
+
+  front.swallow();
+  catalog.record(entry({ generation: 2 }));
+  await catalog.settle("a.git", catalog.openToken([]) as CatalogToken, neverAborted);
+  expect(catalog.health.ok).toBe(false);
+  front.pass();
+  await catalog.flush(neverAborted);
+  await until("it is well again", () => catalog.health.ok, 10_000);
+  expect(await catalog.find("a.git", neverAborted)).toMatchObject({ generation: 2 });
+}, 60_000);
