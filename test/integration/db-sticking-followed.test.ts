@@ -135,3 +135,35 @@ test("what is captured for a job is no older than what its session must see", as
     );
   });
 });
+
+test("what is captured beside a first read is no older than what that read finds out", async () => {
+  await secondBehind(async () => {
+    const noted = (await store.read(["main/user/1"], neverAborted))[0] as Position;
+    let answer = () => {};
+    const waiting: StickingStore = {
+      read: async (keys, signal) => {
+        await new Promise<void>((resolve) => {
+          answer = resolve;
+        });
+        return await store.read(keys, signal);
+      },
+      write: (keys, position, signal) => store.write(keys, position, signal),
+      release: (key, seen, signal) => store.release(key, seen, signal),
+    };
+    await using slow = await balancer(waiting);
+    const portOf = "SELECT current_setting('port')::int AS port";
+    await until("a block's read went to the replica that lags", () =>
+      slow.session({ stick: [["user", 1]] }, async () => {
+        const { rows } = await slow.useReplicasForReadQueries(() => slow.query<{ port: number }>(portOf));
+        if (rows[0]?.port !== second.port) return false;
+        const reading = slow.query("SELECT id FROM t");
+        const capturing = slow.capture();
+        answer();
+        const position = parsePosition((await capturing)["main"]?.position ?? "");
+        expect(position && isReached(noted, position)).toBe(true);
+        expect((await reading).rows).toHaveLength(1);
+        return true;
+      }),
+    );
+  });
+});

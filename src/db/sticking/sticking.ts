@@ -142,8 +142,11 @@ export class Sticking {
   }
 
   /** What the replica that answers a session's reads has now; undefined where there is none, or it may lack what the session must see. */
-  async seenBy({ pinned, prepared, required, binding }: Session): Promise<Position | undefined> {
-    if (pinned?.role !== "replica" || (!prepared && (binding.keys.length > 0 || binding.token))) return undefined;
+  async seenBy(session: Session): Promise<Position | undefined> {
+    // A read beside this call may be finding out what the session must see.
+    await session.prepared;
+    const { pinned, prepared, stuck, required, binding } = session;
+    if (stuck || pinned?.role !== "replica" || (!prepared && (binding.keys.length > 0 || binding.token))) return undefined;
     const reached = await this.reachedBy(pinned);
     return hasReached(required, reached) ? reached : undefined;
   }
