@@ -49,7 +49,7 @@ export async function rebuildCatalog(config: Config, options: RebuildCatalogOpti
       const { kind: _kind, ...urls } = databasePlace;
       given = urls;
     }
-    const opened = await createLoadBalancer({ ...given, applicationName: "gitaly catalog rebuild" }, parts);
+    const opened = await createLoadBalancer({ ...config.database.balancer, ...given, applicationName: "gitaly catalog rebuild" }, parts);
     const database = closing.use("database", opened, disposeAsync);
     const source = createRepositorySource(new RepositoryScan({ ...parts, store }));
     return await rebuild({ ...options, clusterId }, { ...parts, database, source, onPage: options.onProgress }, signal);
