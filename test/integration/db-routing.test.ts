@@ -5,6 +5,7 @@ import { createMetrics } from "../../src/observability/index.ts";
 import { failureOf } from "../support/failure-of.ts";
 import { allUsable, patientDatabase } from "../support/patient-database.ts";
 import { type PostgresCluster, startPostgresCluster } from "../support/postgres-cluster.ts";
+import { until } from "../support/until.ts";
 
 let cluster: PostgresCluster;
 let lb: LoadBalancer;
@@ -133,11 +134,19 @@ describe("single statements", () => {
     expect(await failureOf(lb.query("DELETE FROM t", [], { hint: "read" }))).toMatchObject({ code: "invalid_argument" });
   });
 
-  test("an aborted statement rejects with the signal's reason and leaves no busy connection behind", async () => {
+  test.each([new CodedError("cancelled", "enough"), null])("a statement that is aborted with %s rejects with that", async (reason) => {
     const controller = new AbortController();
-    const running = lb.query("SELECT pg_sleep(60)", [], { signal: controller.signal });
-    controller.abort(new CodedError("cancelled", "enough"));
-    expect(await failureOf(running)).toMatchObject({ code: "cancelled" });
+    const text = `SELECT pg_sleep(60) -- ${reason}`;
+    const running = lb
+      .usePrimary(() => lb.query(text, [], { signal: controller.signal }))
+      .then(
+        () => "answered",
+        (error: unknown) => error,
+      );
+    const active = `SELECT FROM pg_stat_activity WHERE state = 'active' AND query = '${text}'`;
+    await until("the server runs it", async () => (await cluster.sql(cluster.primary, active)).length === 1);
+    controller.abort(reason);
+    expect(await running).toBe(reason);
     expect((await lb.query("SELECT 1 AS n")).rows).toEqual([{ n: 1 }]);
   });
 });
