@@ -4,7 +4,7 @@ import { type DbMetrics, defineDbMetrics } from "./db-metrics.ts";
 import type { DiscoveryLoop } from "./discovery/discovery-loop.ts";
 import { Executor } from "./executor.ts";
 import { isSerializationFailure } from "./hosts/error-class.ts";
-import type { QueryResult } from "./hosts/host.ts";
+import type { Host, QueryResult } from "./hosts/host.ts";
 import type { HostList } from "./hosts/host-list.ts";
 import type { HostMonitor } from "./hosts/host-monitor.ts";
 import { type HostStatus, hostStatuses } from "./hosts/host-status.ts";
@@ -132,22 +132,16 @@ export class LoadBalancer implements AsyncDisposable {
     const linked = options.signal ? linkSignals(options.signal, (transaction ?? this.#destroyed).signal) : undefined;
     const { signal } = linked ?? transaction ?? this.#destroyed;
     const startedMs = this.#clock.monotonic();
-    let target: keyof typeof targets = "primary";
+    let target: keyof typeof targets = transaction ? "transaction" : "primary";
+    const onHost = ({ role }: Host) => {
+      target = role;
+    };
     if (!transaction) this.#begin();
     try {
       const result = transaction
         ? await transaction.query<R>(text, values, signal)
-        : await this.#router.statement<R>(
-            frame,
-            text,
-            values,
-            options,
-            ({ role }) => {
-              target = role;
-            },
-            signal,
-          );
-      this.#metrics.seconds.observe((this.#clock.monotonic() - startedMs) / 1000, targets[transaction ? "transaction" : target]);
+        : await this.#router.statement<R>(frame, text, values, options, onHost, signal);
+      this.#metrics.seconds.observe((this.#clock.monotonic() - startedMs) / 1000, targets[target]);
       return result;
     } finally {
       linked?.[Symbol.dispose]();
