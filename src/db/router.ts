@@ -9,7 +9,7 @@ import type { Permit } from "./overload/permit.ts";
 import { type Frame, Frames } from "./session.ts";
 import type { Sticking } from "./sticking/sticking.ts";
 import type { SwitchValues } from "./switches.ts";
-import { type TransactionHost, type TransactionPlan, writeRefused } from "./transaction.ts";
+import { Transaction, type TransactionDeps, type TransactionHost, type TransactionPlan, writeRefused } from "./transaction.ts";
 
 /** What the router works with. */
 export interface RouterDeps {
@@ -57,6 +57,8 @@ export class Router {
     }
     const attempt = (host: Host) => {
       onHost(host);
+      // A replica refuses what the text does not show; the primary must be told to.
+      if (frame.onWrite === "throw" && host.role === "primary") return this.#guarded<R>(host, text, values, signal);
       return host.query<R>(text, values, analysis.leavesState ? discarding : keeping, signal);
     };
     const reads = readsOnly(analysis, options);
@@ -66,6 +68,17 @@ export class Router {
         : this.#write(frame, analysis, options, attempt, signal);
     const preparing = reads || analysis.kind === "ambiguous" ? this.#prepare(frame) : undefined;
     return preparing ? preparing.then(run) : run();
+  }
+
+  /** Runs a statement in a transaction of its own that only reads. */
+  #guarded<R>(host: Host, text: string, values: Values, signal: AbortSignal): Promise<QueryResult<R>> {
+    const analyse = (text: string) => this.#deps.classifier.analyse(text);
+    const start: TransactionDeps["start"] = (_first, _text, begin) => begin(host, { readOnly: true, isolationLevel: undefined });
+    const transaction = new Transaction({ analyse, start, signal });
+    return transaction.perform(
+      () => transaction.query<R>(text, values, signal),
+      async () => {},
+    );
   }
 
   /** Runs `begin` on a server that suits a transaction whose first statement is `first`. */

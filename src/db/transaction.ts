@@ -98,6 +98,7 @@ export class Transaction implements OpenTransaction {
     this.#readOnlyDepth += depth;
     const savepoint = { name: `dblb_${++this.#savepointCount}`, readOnly, set: false };
     this.#savepoints.push(savepoint);
+    const untouched = !this.#lease && !this.#doomed;
     const end = async (commands: readonly string[], signal: AbortSignal) => {
       const lease = this.#lease;
       if (!lease || !savepoint.set) return;
@@ -116,6 +117,8 @@ export class Transaction implements OpenTransaction {
     } catch (error) {
       // What is around it may go on and commit, also where this part was aborted.
       await end([`ROLLBACK TO SAVEPOINT ${savepoint.name}`, `RELEASE SAVEPOINT ${savepoint.name}`], this.signal).catch(() => {});
+      // Where the transaction was to begin in here, and did not, there is nothing that could be half done.
+      if (untouched && !this.#lease) this.#doomed = undefined;
       throw error;
     }
   }
@@ -130,9 +133,9 @@ export class Transaction implements OpenTransaction {
     this.#open = false;
     await this.#turn.run(async () => {
       const lease = this.#lease;
-      if (!lease) return;
+      if (!lease && !this.#doomed) return;
       signal.throwIfAborted();
-      if (this.#doomed) throw this.#doomed;
+      if (this.#doomed || !lease) throw this.#doomed;
       let command: string;
       try {
         command = (await this.#send(lease, "COMMIT", undefined, signal)).command;
@@ -187,7 +190,9 @@ export class Transaction implements OpenTransaction {
         const kind = errorClass(error);
         // A primary that was told to refuse writes is the primary nevertheless.
         const refused = errnoOf(error) === "25006" && this.#readsOnly && host.role === "primary";
-        if (!refused && kind !== "statement" && kind !== "slow") {
+        // Another transaction's fault; a replica's conflict is one with its recovery, and no other replica need have it.
+        const conflicted = kind === "conflict" && host.role === "primary";
+        if (!refused && !conflicted && kind !== "statement" && kind !== "slow") {
           lease.discard();
           lease[Symbol.dispose]();
           throw error;
@@ -198,7 +203,11 @@ export class Transaction implements OpenTransaction {
         return undefined;
       }
     };
-    const result = await this.#deps.start(analysis, text, begin, signal);
+    const result = await this.#deps.start(analysis, text, begin, signal).catch((error: unknown) => {
+      // Its user may go on as if nothing had failed, and what comes next would be done without this.
+      if (!this.#lease && !CodedError.is(error, "write_inside_read_only_transaction")) this.#doomed = neverBegun();
+      throw error;
+    });
     if (failure) throw failure.error;
     return result as QueryResult<R>;
   }
@@ -277,6 +286,10 @@ export class Transaction implements OpenTransaction {
 /** Thrown instead of sending a write where nothing may be written. */
 export function writeRefused(reasons: readonly string[], cause?: unknown): CodedError {
   return new CodedError("write_inside_read_only_transaction", "a write inside a block that only reads", { reasons }, { cause });
+}
+
+function neverBegun(): CodedError {
+  return new CodedError("failed_precondition", "the transaction's first statement failed, so it has not begun");
 }
 
 function givenUp(): CodedError {

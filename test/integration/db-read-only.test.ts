@@ -109,6 +109,18 @@ test.each(["INSERT INTO t VALUES (1)", "SELECT writes(1)", "DO $$ BEGIN INSERT I
   },
 );
 
+test("a block that refuses writes refuses what the text does not show on the primary as well, where no replica may be used", async () => {
+  await using alone = await createLoadBalancer({ ...patientDatabase, primary: cluster.primary.url });
+  await allUsable(alone);
+  const block = (text: string) => alone.useReplicasForReadQueries({ onWrite: "throw" }, () => alone.query(text));
+  expect(await failureOf(block("SELECT n FROM writing_view"))).toMatchObject(refused);
+  expect(await stored()).toEqual([]);
+  expect(await block("SELECT count(*)::int AS n FROM t")).toMatchObject({ rows: [{ n: 0 }] });
+  await expect(block("SELECT nothing FROM t")).rejects.toMatchObject({ code: "42703" });
+  expect(await block("SELECT current_setting('transaction_read_only') AS ro")).toMatchObject({ rows: [{ ro: "on" }] });
+  expect(await alone.query("SELECT current_setting('transaction_read_only') AS ro")).toMatchObject({ rows: [{ ro: "off" }] });
+});
+
 test("a block that refuses writes still runs what only reads, whatever it is called", async () => {
   await lb.useReplicasForReadQueries({ onWrite: "throw" }, async () => {
     const { rows } = await lb.query("SELECT reads(7) AS n, pg_is_in_recovery() AS r");

@@ -1,3 +1,4 @@
+import { AsyncResource } from "node:async_hooks";
 import { beforeAll, beforeEach, expect, test } from "vitest";
 import { createLoadBalancer, type LoadBalancer, type TransactionHandle } from "../../src/db/index.ts";
 import { failureOf } from "../support/failure-of.ts";
@@ -162,6 +163,53 @@ test("a failed statement that is swallowed does not turn into a success", async 
   );
   expect(failure.code).toBe("failed_precondition");
   expect(await stored()).toEqual([]);
+});
+
+test.each(["40001", "40P01"])("nor does its first one, also where the server cancelled it for another's sake (%s)", async (code) => {
+  const cancelled = `DO $$ BEGIN RAISE EXCEPTION 'x' USING ERRCODE = '${code}'; END $$`;
+  const swallowed = lb.transaction(async (tx) => {
+    await expect(tx.query(cancelled)).rejects.toMatchObject({ code });
+    await tx.query("INSERT INTO t VALUES (1)").catch(() => {});
+  });
+  expect((await failureOf(swallowed)).code).toBe("failed_precondition");
+  expect(await stored()).toEqual([]);
+  await lb.transaction(async (tx) => {
+    await lb.transaction((inner) => inner.query(cancelled)).catch(() => {});
+    await tx.query("INSERT INTO t VALUES (2)");
+  });
+  expect(await stored()).toEqual([2]);
+});
+
+test("a first statement that got no connection is not left out where its error is swallowed, unless it was under a savepoint", async () => {
+  await using narrow = await createLoadBalancer({ primary: cluster.primary.url, poolSize: 1 });
+  const insert = (tx: Pick<TransactionHandle, "query">, id: number) => tx.query("INSERT INTO t VALUES ($1)", [id]);
+  // Made out here, it is not the transaction's own.
+  const hold = AsyncResource.bind(
+    () =>
+      new Promise<() => void>((resolve) => {
+        void narrow.connection(() => new Promise<void>((release) => resolve(release)));
+      }),
+  );
+  /** Gives up on a statement while it waits for the only connection. */
+  const refused = async (run: (signal: AbortSignal) => Promise<unknown>) => {
+    const stop = new AbortController();
+    const release = await hold();
+    setTimeout(() => stop.abort(new Error("enough")), 50);
+    await expect(run(stop.signal)).rejects.toThrow("enough");
+    release();
+  };
+  const swallowed = narrow.transaction(async (tx) => {
+    await refused((signal) => tx.query("INSERT INTO t VALUES (1)", [], { signal }));
+    await narrow.transaction((inner) => insert(inner, 2)).catch(() => {});
+    expect((await failureOf(insert(tx, 3))).code).toBe("failed_precondition");
+  });
+  expect((await failureOf(swallowed)).code).toBe("failed_precondition");
+  expect(await stored()).toEqual([]);
+  await narrow.transaction(async (tx) => {
+    await refused((signal) => narrow.transaction({ signal }, (inner) => insert(inner, 4)));
+    await insert(tx, 5);
+  });
+  expect(await stored()).toEqual([5]);
 });
 
 test("transaction control and use after the end are refused", async () => {

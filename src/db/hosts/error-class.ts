@@ -59,6 +59,9 @@ const byMessage: Readonly<Record<string, ErrorClass>> = {
   "Query read timeout": "slow",
 };
 
+// PgBouncer says so to a client that it has accepted, when it finds no server for it: nothing was passed on.
+const poolerHasNoServer = /^(server login has been failing|query_wait_timeout|client_login_timeout)/;
+
 /** No connection could be had: nothing was sent, so anything may be tried again or elsewhere. */
 export class NotConnectedError extends CodedError {
   readonly reason: ErrorClass;
@@ -83,6 +86,7 @@ export function errorClass(error: unknown): ErrorClass {
   if (code === "40001" && severity === "FATAL") return "lost";
   if (code === "0A000" && /hot standby|during recovery/.test(message)) return "misroute";
   if (code === "55000" && message.includes("recovery is in progress")) return "misroute";
+  if (code === "08P01" && poolerHasNoServer.test(message)) return "connect_failed";
   const found = byState[code] ?? byErrno[code];
   if (found) return found;
   return /^08/.test(code) ? "lost" : "statement";

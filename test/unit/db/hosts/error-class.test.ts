@@ -15,6 +15,10 @@ test.each([
   [{ code: "08000" }, "lost"],
   [{ code: "08003" }, "lost"],
   [{ code: "08006" }, "lost"],
+  [{ code: "08P01", severity: "FATAL" }, "lost"],
+  // What PgBouncer says to a statement that it has no server for.
+  [{ code: "08P01", message: "server login has been failing, try again later (server_login_retry)", severity: "FATAL" }, "connect_failed"],
+  [{ code: "08P01", message: "query_wait_timeout", severity: "FATAL" }, "connect_failed"],
   [{ code: "25P03", severity: "FATAL" }, "lost"],
   [{ code: "ECONNREFUSED", syscall: "connect" }, "connect_failed"],
   [{ code: "ETIMEDOUT", syscall: "connect" }, "connect_failed"],
