@@ -14,7 +14,8 @@ export const bounds = {
    * Who missed the news of a death hears of it in its next full exchange, after 30 s, 90 s at 100 members, and 210 s at
    * 1000, when those who did not miss it may have forgotten it; then its own suspicion begins.
    */
-  convergenceMs: (nodes: number) => Math.max(180_000, 90_000 + 30_000 * pushPullScale(nodes) + suspicionBounds(nodes, gossipPresets.lan).maxMs),
+  convergenceMs: (nodes: number) =>
+    Math.max(180_000, 90_000 + 30_000 * pushPullScale(nodes) + suspicionBounds(nodes, gossipPresets.lan).maxMs),
   /** From the moment when both viewer and member were sound until the member is not dead any more in that view: the same parts as above. */
   falseDeathMs: 180_000,
   /** How long a node that doubts itself as much as it can waits for an answer to one probe. */
