@@ -21,6 +21,8 @@ export class PinnedConnection implements OpenTransaction {
   readonly #turn = new Mutex();
   #transaction: Transaction | undefined;
   #open = true;
+  /** It is busy with what nobody waits for, or in a transaction that nobody ends. */
+  #abandoned = false;
 
   constructor(deps: PinnedConnectionDeps) {
     this.#deps = deps;
@@ -46,6 +48,7 @@ export class PinnedConnection implements OpenTransaction {
   async nested<T>(fn: () => Promise<T>, options: Parameters<OpenTransaction["nested"]>[1], signal: AbortSignal): Promise<T> {
     const outer = this.#transaction;
     if (outer) return await outer.nested(fn, options, signal);
+    this.#refuseAbandoned();
     const { analyse, host, lease, onWrite } = this.#deps;
     const borrowed = { name: host.name, role: host.role, acquire: async () => lent(lease) };
     const transaction = new Transaction({
@@ -56,7 +59,7 @@ export class PinnedConnection implements OpenTransaction {
           return await begin(borrowed, { readOnly: options.readOnly, isolationLevel: options.isolationLevel });
         } catch (error) {
           // It was not begun as far as its user knows; the connection has more to do.
-          await lease.query("ROLLBACK", undefined, neverAborted).catch(() => lease.discard());
+          await lease.query("ROLLBACK", undefined, neverAborted).catch(() => this.#abandon());
           throw error;
         }
       },
@@ -65,6 +68,7 @@ export class PinnedConnection implements OpenTransaction {
     try {
       return await transaction.perform(fn, onWrite);
     } finally {
+      if (transaction.abandoned) this.#abandon();
       this.#transaction = undefined;
     }
   }
@@ -75,8 +79,18 @@ export class PinnedConnection implements OpenTransaction {
     this.#deps.lease[Symbol.dispose]();
   }
 
+  #abandon(): void {
+    this.#abandoned = true;
+    this.#deps.lease.discard();
+  }
+
+  #refuseAbandoned(): void {
+    if (this.#abandoned) throw new CodedError("failed_precondition", "a statement of the connection was given up, so it is closed");
+  }
+
   async #statement<R>(text: string, values: Values, signal: AbortSignal): Promise<QueryResult<R>> {
     const { analyse, lease, onWrite, host } = this.#deps;
+    this.#refuseAbandoned();
     const analysis = analyse(text);
     if (analysis.controlsTransaction) {
       throw new CodedError("invalid_argument", "transaction control belongs to transaction()", { reasons: analysis.reasons });
@@ -89,6 +103,8 @@ export class PinnedConnection implements OpenTransaction {
       if (writes) await onWrite({ acknowledged: true });
       return result;
     } catch (error) {
+      // What stops it at the server may come late, and would stop the next one.
+      if (signal.aborted || isClientTimeout(error)) this.#abandon();
       if (writes) await onWrite({ acknowledged: false });
       const kind = errorClass(error);
       const lost = kind === "lost" || isClientTimeout(error);

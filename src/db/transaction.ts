@@ -44,6 +44,7 @@ export class Transaction implements OpenTransaction {
   #open = true;
   /** Why nothing more may run on the connection: it is busy with what nobody waits for, or in no transaction any more. */
   #doomed: CodedError | undefined;
+  #abandoned = false;
   /** What was done so far may have been committed by a statement. */
   #strayed = false;
   readonly #savepoints: { readonly name: string; readonly readOnly: boolean; set: boolean }[] = [];
@@ -59,6 +60,11 @@ export class Transaction implements OpenTransaction {
 
   get signal(): AbortSignal {
     return this.#deps.signal;
+  }
+
+  /** Whether its connection was left as it was, inside the transaction, and perhaps busy: nothing else may run on it. */
+  get abandoned(): boolean {
+    return this.#abandoned;
   }
 
   /**
@@ -157,7 +163,7 @@ export class Transaction implements OpenTransaction {
     this.#open = false;
     await this.#turn.run(async () => {
       if (this.#doomed) this.#lease?.discard();
-      else await this.#lease?.query("ROLLBACK", undefined, neverAborted).catch(() => this.#lease?.discard());
+      else await this.#lease?.query("ROLLBACK", undefined, neverAborted).catch(() => this.#abandon());
     }, neverAborted);
   }
 
@@ -227,6 +233,11 @@ export class Transaction implements OpenTransaction {
     }
   }
 
+  #abandon(): void {
+    this.#abandoned = true;
+    this.#lease?.discard();
+  }
+
   #keep(lease: Lease, host: TransactionHost): void {
     this.#lease = lease;
     this.#host = host;
@@ -264,7 +275,10 @@ export class Transaction implements OpenTransaction {
     try {
       return await lease.query<R>(text, values, signal);
     } catch (error) {
-      if (signal.aborted || (errorClass(error) === "slow" && poisonsConnection(error))) this.#doomed = givenUp();
+      if (signal.aborted || (errorClass(error) === "slow" && poisonsConnection(error))) {
+        this.#doomed = givenUp();
+        this.#abandoned = true;
+      }
       throw error;
     }
   }

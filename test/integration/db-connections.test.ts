@@ -71,6 +71,56 @@ describe("a statement that nobody waits for any more", () => {
   });
 });
 
+describe("a connection of one's own on which a statement is given up", () => {
+  const closed = { code: "failed_precondition", message: expect.stringContaining("was given up") };
+  /** Runs a statement on the connection and aborts it once the server has it. */
+  const givenUp = async (query: (text: string, values: [], options: { signal: AbortSignal }) => Promise<unknown>) => {
+    const controller = new AbortController();
+    const running = failureOf(query("SELECT pg_sleep(63)", [], { signal: controller.signal }));
+    await until("the statement runs", async () => (await active(cluster.primary, "%sleep(63)%")).length === 1);
+    controller.abort(new CodedError("cancelled", "enough"));
+    expect((await running).code).toBe("cancelled");
+  };
+
+  test("is closed: what stops the statement at the server must not stop the next one", async () => {
+    await lb.connection(async (connection) => {
+      await givenUp(connection.query);
+      expect(await failureOf(connection.query("INSERT INTO t VALUES (1)"))).toMatchObject(closed);
+      expect(await failureOf(lb.query("SELECT 1"))).toMatchObject(closed);
+      expect(await failureOf(lb.transaction((tx) => tx.query("INSERT INTO t VALUES (2)")))).toMatchObject(closed);
+    });
+    expect((await lb.usePrimary(() => lb.query("SELECT id FROM t"))).rows).toEqual([]);
+  });
+
+  test("is closed with a transaction of which nothing is committed, nor anything of what comes after it", async () => {
+    await lb.connection(async (connection) => {
+      const aborted = lb.transaction(async (tx) => {
+        await tx.query("INSERT INTO t VALUES (1)");
+        await tx.query("SAVEPOINT mine");
+        await givenUp(tx.query);
+        throw new CodedError("cancelled", "enough");
+      });
+      expect(await failureOf(aborted)).toMatchObject({ code: "cancelled" });
+      expect(await failureOf(connection.query("ROLLBACK TO SAVEPOINT mine"))).toMatchObject(closed);
+      expect(await failureOf(lb.transaction((tx) => tx.query("INSERT INTO t VALUES (2)")))).toMatchObject(closed);
+    });
+    expect((await lb.usePrimary(() => lb.query("SELECT id FROM t"))).rows).toEqual([]);
+  });
+
+  test("stays open where the statement was never sent", async () => {
+    await lb.connection(async (connection) => {
+      const controller = new AbortController();
+      const first = connection.query("SELECT pg_sleep(0.2)");
+      const waiting = failureOf(connection.query("INSERT INTO t VALUES (1)", [], { signal: controller.signal }));
+      controller.abort(new CodedError("cancelled", "enough"));
+      expect((await waiting).code).toBe("cancelled");
+      await first;
+      await connection.query("INSERT INTO t VALUES (2)");
+    });
+    expect((await lb.usePrimary(() => lb.query("SELECT id FROM t"))).rows).toEqual([{ id: 2 }]);
+  });
+});
+
 test("a backend that stops answering costs its connection, not the next query", async () => {
   // Case 38: the client gives up a second after the server should have.
   await using tested = await createLoadBalancer(options({ statementTimeoutMs: 100, primaryAttempts: 1 }));
