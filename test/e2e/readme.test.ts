@@ -39,6 +39,11 @@ async function runCommand(command: string, cluster: ScratchCluster, first: Clust
   if (program === "npm") return expect(Object.keys(scripts), command).toContain(args[0] === "run" ? args[1] : args[0]);
   if (program === "git") return expect(await runGit(args, { cwd: join(cluster.root, "source") }), command).toMatchObject({ code: 0 });
   expect([program, args.shift()], command).toEqual(["npx", "gitaly"]);
+  if (args[0] === "catalog") {
+    // It asks no node: the reader's configuration says where the data is, and here the data directory of a node does.
+    const found = args.map((arg) => (arg === "--config" ? "--data-dir" : arg === "gitaly.toml" ? first.dataDir : arg));
+    return expect(await gitaly(found), command).toMatchObject({ code: 0, stderr: "" });
+  }
   if (args[0] !== "serve") {
     return expect(await gitaly([...args, "--addr", `http://${first.facts.grpc}`]), command).toMatchObject({ code: 0, stderr: "" });
   }
