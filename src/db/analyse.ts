@@ -1,3 +1,4 @@
+import { CodedError } from "../base/index.ts";
 import { functionKind } from "./functions.ts";
 import { parseStatements, type SyntaxNode } from "./parser.ts";
 
@@ -15,6 +16,8 @@ export interface Analysis {
   readonly bound: boolean;
   /** Begins, ends or alters a transaction; savepoints do not. */
   readonly controlsTransaction: boolean;
+  /** Asks for notifications, which nobody is given. */
+  readonly listens: boolean;
   /** Could make a read-only transaction writable, or change its isolation. */
   readonly changesMode: boolean;
 }
@@ -51,6 +54,7 @@ class Findings {
   bound = false;
   changesMode = false;
   controlsTransaction = false;
+  listens = false;
   readonly reasons = new Set<string>();
   readonly pureFunctions: ReadonlySet<string>;
 
@@ -86,6 +90,11 @@ export function analyse(text: string, pureFunctions: ReadonlySet<string>): Analy
   return finish(findings, statements.length);
 }
 
+/** Throws instead of sending what would be done, and be of no use to anyone. */
+export function refuseUseless({ listens, reasons }: Analysis): void {
+  if (listens) throw new CodedError("failed_precondition", "notifications are not handed out: LISTEN on a client of your own", { reasons });
+}
+
 function finish(findings: Findings, statementCount: number): Analysis {
   return {
     kind: findings.kind,
@@ -96,6 +105,7 @@ function finish(findings: Findings, statementCount: number): Analysis {
     bound: findings.bound && statementCount === 1,
     controlsTransaction: findings.controlsTransaction,
     changesMode: findings.changesMode,
+    listens: findings.listens,
   };
 }
 
@@ -137,6 +147,7 @@ function addOther(type: string, body: SyntaxNode, findings: Findings): void {
   if (sessionStatements.has(type)) {
     findings.leavesState = true;
     if (!harmlessAlone.has(type)) findings.bound = true;
+    if (type === "ListenStmt") findings.listens = true;
     findings.add("session", verbOf(type));
     // What was prepared is not known here. A cursor's query runs with it, to its end WITH HOLD.
     if (type === "ExecuteStmt") findings.add("ambiguous", "EXECUTE");

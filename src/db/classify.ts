@@ -38,6 +38,7 @@ const tooLong: Analysis = {
   bound: false,
   controlsTransaction: false,
   changesMode: true,
+  listens: false,
 };
 
 /** Classes statements with PostgreSQL's own grammar and remembers the answers by exact text. */

@@ -1,5 +1,5 @@
 import { CodedError, Mutex, neverAborted } from "../base/index.ts";
-import type { Analysis } from "./analyse.ts";
+import { type Analysis, refuseUseless } from "./analyse.ts";
 import { errorClass, isClientTimeout } from "./hosts/error-class.ts";
 import type { Host, Lease, QueryResult, Values } from "./hosts/host.ts";
 import type { OpenTransaction } from "./session.ts";
@@ -95,6 +95,7 @@ export class PinnedConnection implements OpenTransaction {
     if (analysis.controlsTransaction) {
       throw new CodedError("invalid_argument", "transaction control belongs to transaction()", { reasons: analysis.reasons });
     }
+    refuseUseless(analysis);
     if (analysis.leavesState) lease.discard();
     const writes = !["read", "session", "empty"].includes(analysis.kind);
     if (writes) await onWrite({ acknowledged: false });

@@ -1,5 +1,5 @@
 import { CodedError } from "../base/index.ts";
-import type { Analysis } from "./analyse.ts";
+import { type Analysis, refuseUseless } from "./analyse.ts";
 import type { Classifier } from "./classify.ts";
 import type { Executor, ReadPlan } from "./executor.ts";
 import type { Host, Lease, QueryResult, Values } from "./hosts/host.ts";
@@ -46,6 +46,7 @@ export class Router {
     if (analysis.kind === "transaction") {
       throw new CodedError("invalid_argument", "transaction control belongs to transaction()", { reasons: analysis.reasons });
     }
+    refuseUseless(analysis);
     if (analysis.bound) {
       throw new CodedError(
         "failed_precondition",

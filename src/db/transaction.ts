@@ -1,5 +1,5 @@
 import { CodedError, errnoOf, Mutex, neverAborted } from "../base/index.ts";
-import type { Analysis } from "./analyse.ts";
+import { type Analysis, refuseUseless } from "./analyse.ts";
 import { errorClass, isClientTimeout, NotConnectedError, poisonsConnection } from "./hosts/error-class.ts";
 import type { Host, Lease, QueryResult, Values } from "./hosts/host.ts";
 import type { IsolationLevel, OpenTransaction } from "./session.ts";
@@ -174,6 +174,7 @@ export class Transaction implements OpenTransaction {
         reasons: analysis.reasons,
       });
     }
+    refuseUseless(analysis);
     if (this.#doomed) throw this.#doomed;
     const begun = this.#lease;
     if (!begun) return await this.#first<R>(analysis, text, values, signal);

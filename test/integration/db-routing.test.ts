@@ -186,6 +186,17 @@ describe("a connection of one's own", () => {
     });
   });
 
+  test("is none for notifications, which nobody would be given; a transaction neither", async () => {
+    for (const text of ["LISTEN a", "SELECT 1; LISTEN a"]) {
+      const refusal = { code: "failed_precondition", message: expect.stringContaining("notifications") };
+      expect(await failureOf(lb.query(text))).toMatchObject(refusal);
+      expect(await failureOf(lb.connection((connection) => connection.query(text)))).toMatchObject(refusal);
+      expect(await failureOf(lb.transaction((tx) => tx.query(text)))).toMatchObject(refusal);
+    }
+    await lb.connection((connection) => connection.query("UNLISTEN *"));
+    await lb.transaction((tx) => tx.query("NOTIFY a"));
+  });
+
   test("sticks its session when something was written, and is the transaction's where one is open", async () => {
     await replayPaused(async () => {
       await lb.session(async () => {
