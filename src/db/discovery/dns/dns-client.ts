@@ -13,10 +13,23 @@ export interface DnsClientDeps {
   readonly tcp?: DnsExchange;
 }
 
+interface OwnedRecord<T extends string, D> {
+  readonly type: T;
+  readonly name: string;
+  /** Seconds. */
+  readonly ttl?: number;
+  readonly data: D;
+}
+
+/** The records of an answer that lead to servers: an address, another name, or a name and a port. */
+export type DnsRecord =
+  | OwnedRecord<"A" | "AAAA" | "CNAME", string>
+  | OwnedRecord<"SRV", { readonly target: string; readonly port: number }>;
+
 /** A positive answer. */
 export interface DnsAnswer {
-  readonly answers: readonly Answer[];
-  readonly additionals: readonly Answer[];
+  readonly answers: readonly DnsRecord[];
+  readonly additionals: readonly DnsRecord[];
 }
 
 /** An unanswered datagram is sent again after this. */
@@ -49,7 +62,7 @@ export class DnsClient {
     const { answers = [], additionals = [] } = packet;
     if (answers.length + additionals.length > maxRecords)
       throw new CodedError("limit_exceeded", "a DNS answer has too many records", { name });
-    return { answers, additionals };
+    return { answers: answers.filter(leadsOn), additionals: additionals.filter(leadsOn) };
   }
 
   async #exchange(
@@ -84,6 +97,10 @@ export class DnsClient {
       }
     }
   }
+}
+
+function leadsOn(record: Answer): record is Answer & DnsRecord {
+  return record.type === "A" || record.type === "AAAA" || record.type === "CNAME" || record.type === "SRV";
 }
 
 function optRecord(): Answer {

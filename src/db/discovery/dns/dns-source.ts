@@ -1,7 +1,6 @@
-import type { Answer } from "dns-packet";
 import { CodedError } from "../../../base/index.ts";
 import type { DiscoveredServer, DiscoveryAnswer, DiscoverySource } from "../source.ts";
-import { type DnsAnswer, DnsClient, type DnsClientDeps, plainName, type RecordType } from "./dns-client.ts";
+import { type DnsAnswer, DnsClient, type DnsClientDeps, type DnsRecord, plainName, type RecordType } from "./dns-client.ts";
 import { Nameserver, type NameserverDeps } from "./nameserver.ts";
 
 /** Replicas behind a DNS name. */
@@ -122,7 +121,7 @@ export class DnsSource implements DiscoverySource {
 }
 
 /** Addresses that `records` give `name`, also by way of aliases. */
-function addressesOf(name: string, type: "A" | "AAAA", records: readonly Answer[]): { address: string; ttlMs: number }[] {
+function addressesOf(name: string, type: "A" | "AAAA", records: readonly DnsRecord[]): { address: string; ttlMs: number }[] {
   const names = new Set([plainName(name)]);
   // Aliases come in any order; each pass follows at least one more.
   for (let before = 0; before < names.size; ) {
