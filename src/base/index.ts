@@ -1,5 +1,6 @@
 export { type ByteString, compareUtf8, displayText, sameBytes, toByteString } from "./bytes.ts";
 export { type Clock, type Deadline, startDeadline, systemClock } from "./clock.ts";
+export { commaList } from "./comma-list.ts";
 export { type Code, CodedError, errnoOf, type Fields } from "./errors.ts";
 export { parseGoDuration } from "./go-duration.ts";
 export { hostPort, splitHostPort } from "./host-port.ts";

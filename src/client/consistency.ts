@@ -1,3 +1,5 @@
+import { commaList } from "../base/index.ts";
+
 /** The request metadata key, and that of the trailer. */
 export const consistencyKey = "gitaly-consistency";
 
@@ -13,7 +15,7 @@ export class Consistency {
 
   /** `given`: what another client's `text` was; "" for none. */
   constructor(given: string) {
-    this.#tokens = tokensIn(given).slice(-maxTokens);
+    this.#tokens = commaList(given).slice(-maxTokens);
   }
 
   /** All of it, to be sent, or to be handed to another client. */
@@ -23,16 +25,9 @@ export class Consistency {
 
   /** Takes the answer to a call that was sent with `sent`. */
   answered(sent: string, answer: string): void {
-    const replaced = new Set([...tokensIn(sent), ...tokensIn(answer)]);
-    const kept = [...this.#tokens.filter((token) => !replaced.has(token)), ...tokensIn(answer)];
+    const replaced = new Set([...commaList(sent), ...commaList(answer)]);
+    const kept = [...this.#tokens.filter((token) => !replaced.has(token)), ...commaList(answer)];
     // What came last was asked for last, so that it covers what is left out here.
     this.#tokens = kept.slice(-maxTokens);
   }
-}
-
-function tokensIn(text: string): string[] {
-  return text
-    .split(",")
-    .map((token) => token.trim())
-    .filter((token) => token !== "");
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { CodedError, Semaphore, sharedAbortController } from "../base/index.ts";
+import { CodedError, commaList, Semaphore, sharedAbortController } from "../base/index.ts";
 import type { GitService } from "../git/index.ts";
 import type { SmartHttpRequest } from "../services/index.ts";
 import { discardBody } from "./discard-body.ts";
@@ -135,10 +135,7 @@ export class GitHandler {
     const { consistency } = this.#deps;
     const given = request.headers[consistencyHeader.toLowerCase()];
     if (!consistency || given === undefined) return undefined;
-    const tokens = String(given)
-      .split(",")
-      .map((token) => token.trim())
-      .filter((token) => token !== "");
+    const tokens = commaList(String(given));
     return async () => {
       const token = await consistency(path, tokens, signal);
       return token === undefined ? {} : { [consistencyHeader]: token };

@@ -1,4 +1,5 @@
 import type { Metadata } from "@grpc/grpc-js";
+import { commaList } from "../base/index.ts";
 import type { MethodRoute } from "../proto/index.ts";
 
 /** What is known of a method before any call. */
@@ -47,8 +48,5 @@ export function metadataText(metadata: Metadata, key: string): string | undefine
 export function metadataList(metadata: Metadata, key: string): readonly string[] | undefined {
   const values = metadata.get(key);
   if (values.length === 0) return undefined;
-  return values
-    .flatMap((value) => (typeof value === "string" ? value.split(",") : []))
-    .map((text) => text.trim())
-    .filter((text) => text !== "");
+  return values.flatMap((value) => (typeof value === "string" ? commaList(value) : []));
 }
