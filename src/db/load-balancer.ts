@@ -269,6 +269,7 @@ export class LoadBalancer implements AsyncDisposable {
     if (!this.#tokens) return undefined;
     const opened = new TokenStickingStore(given === undefined ? [] : typeof given === "string" ? [given] : given, { tokens: this.#tokens });
     for (const verdict of opened.verdicts) this.#metrics.tokens.add(1, { verdict });
+    if (opened.surplus > 0) this.#metrics.tokens.add(opened.surplus, { verdict: "surplus" });
     return opened;
   }
 

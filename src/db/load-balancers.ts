@@ -5,6 +5,7 @@ import type { LoadBalancer } from "./load-balancer.ts";
 import type { SessionOptions } from "./options.ts";
 import { type OptionsAndWork, optionsAndWork } from "./options-and-work.ts";
 import type { StickKey } from "./sticking/sticking-key.ts";
+import type { TokenStickingStore } from "./sticking/token-sticking-store.ts";
 import type { SwitchName, SwitchSetting } from "./switches.ts";
 
 /** Which databases a block is about. */
@@ -48,7 +49,8 @@ export class LoadBalancers<N extends string = string> implements AsyncDisposable
   session<T>(options: SessionOptions, fn: () => Promise<T>): Promise<T>;
   session<T>(...args: OptionsAndWork<SessionOptions, () => Promise<T>>): Promise<T> {
     const [options, fn] = optionsAndWork(args);
-    const token = this.#all.map((balancer) => balancer.openToken(options.token)).find((opened) => opened !== undefined);
+    let token: TokenStickingStore | undefined;
+    for (const balancer of this.#all) token ??= balancer.openToken(options.token);
     const shared: SessionOptions = token ? { ...options, token } : options;
     return nest(this.#all, (balancer, inner) => balancer.session(shared, inner), fn);
   }

@@ -6,8 +6,10 @@ const maxTokens = 16;
 
 /** Sticking that travels with the caller: what it knows is what the token said and what was written since. One per unit of work. */
 export class TokenStickingStore implements StickingStore {
-  /** What was thought of each token; of those beyond the sixteenth nothing is read. Whatever is not valid counts for nothing. */
-  readonly verdicts: readonly (TokenVerdict["verdict"] | "surplus")[];
+  /** What was thought of each token; whatever is not valid counts for nothing. */
+  readonly verdicts: readonly TokenVerdict["verdict"][];
+  /** Tokens beyond the sixteenth, which are not looked at. */
+  readonly surplus: number;
   readonly #tokens: PositionTokens;
   readonly #noted = new Map<string, NotedPosition>();
 
@@ -15,7 +17,8 @@ export class TokenStickingStore implements StickingStore {
   constructor(given: readonly string[], deps: { readonly tokens: PositionTokens }) {
     this.#tokens = deps.tokens;
     const judged = given.slice(0, maxTokens).map((token) => deps.tokens.verify(token));
-    this.verdicts = [...judged.map(({ verdict }) => verdict), ...given.slice(maxTokens).map(() => "surplus" as const)];
+    this.verdicts = judged.map(({ verdict }) => verdict);
+    this.surplus = given.length - judged.length;
     for (const one of judged) {
       if (one.verdict !== "valid") continue;
       for (const [key, noted] of one.positions) this.#keep(key, noted);

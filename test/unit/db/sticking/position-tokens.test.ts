@@ -99,3 +99,20 @@ test("an older token of the same caller does not shorten what a newer one says",
   await clock.advance(20_000);
   for (const store of stores) expect(await store.read(["main"])).toEqual([at("0/9")]);
 });
+
+test("of more than sixteen tokens the rest is counted and not looked at", async () => {
+  const tokens = tokensOf(new SimClock());
+  const token = tokens.sign(new Map([["main", tokens.note(at("0/5"))]]));
+  const given = new Array<string>(100_000).fill(token);
+  const looked = new Set<string>();
+  const watched = new Proxy(given, {
+    get: (target, key) => {
+      if (typeof key === "string" && /^\d+$/.test(key)) looked.add(key);
+      return Reflect.get(target, key);
+    },
+  });
+  const store = new TokenStickingStore(watched, { tokens });
+  expect([store.verdicts.length, store.surplus, looked.size]).toEqual([16, 99_984, 16]);
+  expect(await store.read(["main"])).toEqual([at("0/5")]);
+  expect(new TokenStickingStore([token], { tokens }).surplus).toBe(0);
+});
