@@ -82,9 +82,12 @@ export class ConnectionPool {
     return this.#idle.length;
   }
 
-  /** Whether all connections that there may be are open and lent. */
+  /** Whether there may be no more connections and those in use are the reason for it, not one that does not open. */
   get exhausted(): boolean {
-    return this.#connections.size >= this.#options.size && this.#opening === 0 && this.#idle.length === 0;
+    if (this.#connections.size < this.#options.size || this.#idle.length > 0 || this.#opening === this.#connections.size) return false;
+    // One that is being opened is in place of one that was closed a moment ago, unless it takes long.
+    const sinceMs = this.#deps.clock.monotonic() - this.#options.waitMs / 2;
+    return this.#opening === 0 || [...this.#connections].every(({ state, openedAtMs }) => state !== "opening" || openedAtMs > sinceMs);
   }
 
   /** An idle connection, where there is one. Give it back once. */

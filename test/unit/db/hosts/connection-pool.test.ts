@@ -185,3 +185,32 @@ test("a cut ends what is lent, and after the end nobody waits any longer", async
   await end;
   expect(open(clients)).toBe(0);
 });
+
+test("a pool is exhausted when those who use it are the reason for a wait, also while it opens one anew", async () => {
+  const opened: (() => void)[] = [];
+  const openAll = () => {
+    for (const resolve of opened.splice(0)) resolve();
+  };
+  const { clock, pool, lend } = scene({ size: 3, opens: () => new Promise((resolve) => opened.push(resolve)) });
+  const lends = [lend(), lend(), lend()];
+  await clock.advance(1);
+  expect(pool.exhausted).toBe(false);
+  openAll();
+  const [first, second, third] = await Promise.all(lends);
+  expect(pool.exhausted).toBe(true);
+  // In place of a broken one the next is opened.
+  const waiter = lend().catch((error: Error) => error.message);
+  await clock.advance(1500);
+  (third as PooledConnection).broken = true;
+  pool.give(third as PooledConnection);
+  await clock.advance(500);
+  expect(await waiter).toBe("timeout exceeded when trying to connect");
+  expect([pool.total, pool.exhausted]).toEqual([3, true]);
+  // It does not open.
+  await clock.advance(600);
+  expect(pool.exhausted).toBe(false);
+  openAll();
+  await expect.poll(() => pool.idle).toBe(1);
+  expect(pool.exhausted).toBe(false);
+  for (const one of [first, second]) pool.give(one as PooledConnection);
+});
