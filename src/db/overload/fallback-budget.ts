@@ -31,10 +31,7 @@ export class FallbackBudget {
 
   /** What may fall back each second. */
   perSecond(nowMs: number): number {
-    const { fallbackShare, fallbackMinPerSecond, fallbackMaxPerSecond } = this.#options;
-    const share = fallbackShare >= 1 ? Number.POSITIVE_INFINITY : fallbackShare * this.#reads.perSecond(nowMs);
-    const sharers = this.#sharers;
-    return Math.min(fallbackMaxPerSecond / sharers, Math.max(fallbackMinPerSecond / sharers, share)) * this.#share.factor;
+    return this.#perSecond(nowMs, this.#sharers);
   }
 
   /** Takes one read's worth, where there is one. */
@@ -47,10 +44,9 @@ export class FallbackBudget {
 
   /** Time until there is enough for `reads` more. */
   waitMs(nowMs: number, reads = 1): number {
-    this.#fill(nowMs);
+    const perSecond = this.#fill(nowMs);
     const missing = reads - this.#tokens;
     if (missing <= 0) return 0;
-    const perSecond = this.perSecond(nowMs);
     return perSecond > 0 ? Math.ceil((missing * 1000) / perSecond) : Number.POSITIVE_INFINITY;
   }
 
@@ -59,13 +55,22 @@ export class FallbackBudget {
     return Math.max(1, Math.floor(this.#options.sharedBy()) || 1);
   }
 
-  #fill(nowMs: number): void {
-    const perSecond = this.perSecond(nowMs);
-    const capacity = Math.max(1, this.#options.fallbackBurst / this.#sharers, perSecond);
+  #perSecond(nowMs: number, sharers: number): number {
+    const { fallbackShare, fallbackMinPerSecond, fallbackMaxPerSecond } = this.#options;
+    const share = fallbackShare >= 1 ? Number.POSITIVE_INFINITY : fallbackShare * this.#reads.perSecond(nowMs);
+    return Math.min(fallbackMaxPerSecond / sharers, Math.max(fallbackMinPerSecond / sharers, share)) * this.#share.factor;
+  }
+
+  /** Returns what may fall back each second now. */
+  #fill(nowMs: number): number {
+    const sharers = this.#sharers;
+    const perSecond = this.#perSecond(nowMs, sharers);
+    const capacity = Math.max(1, this.#options.fallbackBurst / sharers, perSecond);
     const passedMs = Math.max(0, nowMs - this.#filledMs);
     // Nothing times infinity is not a number.
     const gained = passedMs === 0 && Number.isFinite(perSecond) ? 0 : (perSecond * Math.max(1, passedMs)) / 1000;
     this.#tokens = Math.min(capacity, this.#tokens + gained);
     this.#filledMs = nowMs;
+    return perSecond;
   }
 }

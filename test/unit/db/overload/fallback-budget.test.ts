@@ -58,6 +58,18 @@ test("what many processes share is never more than what one alone would have, an
   }
 });
 
+test("how many share is asked for once with each use", () => {
+  let asked = 0;
+  const budget = new FallbackBudget({ ...defaultOverloadOptions, sharedBy: () => ++asked }, 0);
+  const uses = [() => budget.take(0), () => budget.waitMs(0, 1000), () => budget.perSecond(0)];
+  const counts = uses.map((use) => {
+    asked = 0;
+    use();
+    return asked;
+  });
+  expect(counts).toEqual([1, 1, 1]);
+});
+
 test("a share of the reads is each process's own: shares of all reads add up by themselves", () => {
   const budget = new FallbackBudget({ ...defaultOverloadOptions, sharedBy: () => 10 }, 0);
   admitted(budget, 200, 60);
