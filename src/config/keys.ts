@@ -168,7 +168,12 @@ export const keys = {
     "What a gRPC client gets that asks the wrong node and cannot follow redirects.",
     "serve",
   ),
-  "routing.http": key("string", oneOf("redirect", "relay"), "How git over HTTP reaches a node that owns the repository.", "redirect"),
+  "routing.http": key(
+    "string",
+    oneOf("redirect", "relay"),
+    "Whether git over HTTP is sent on to a node that owns the repository, or answered by the node it asked, from the object store. With credentials, and after an advertisement, the node that was asked answers in any case.",
+    "redirect",
+  ),
 
   "logging.level": key("string", oneOf("debug", "info", "warn", "error"), "The least level that is logged.", "info"),
   "logging.format": key("string", oneOf("json", "text"), "Accepted for Gitaly's sake; log lines are JSON.", "json"),

@@ -7,7 +7,10 @@ import type { SmartHttp } from "../services/index.ts";
 export interface GatewayOptions {
   /** Answers `Gitaly-Node`. */
   readonly nodeName: string;
-  /** Whether anonymous ref advertisements are sent to an owner. Must be "relay" where the listener asks for credentials: git forgets a redirect that follows a 401. */
+  /**
+   * Whether anonymous ref advertisements are sent to an owner, or this node answers them. Must be "relay" where the listener asks for
+   * credentials: git forgets a redirect that follows a 401.
+   */
   readonly http: "redirect" | "relay";
   /** Whether `/metrics` is served here. */
   readonly metricsRoute: boolean;
