@@ -8,6 +8,8 @@ import { listenForStop, type StopSignals } from "./stop-signals.ts";
 const firstWaitMs = 300;
 const nextWaitMs = 500;
 const destroyTimeoutMs = 2000;
+const leftBehind =
+  "gitaly: not everything was closed in time; an embedded PostgreSQL may still run: the next node that uses its directory stops it at its end\n";
 
 /** Runs a node until a signal, or until it cannot go on. */
 export async function runServe(options: Readonly<Record<string, unknown>>, context: CliContext): Promise<number> {
@@ -31,7 +33,8 @@ export async function runServe(options: Readonly<Record<string, unknown>>, conte
     return 0;
   } catch (error) {
     using deadline = startDeadline(deps.clock, destroyTimeoutMs);
-    await abortable(server.destroy(), deadline.signal).catch(() => {});
+    const destroyed = server.destroy().then(() => true);
+    if (!(await abortable(destroyed, deadline.signal).catch(() => false))) io.stderr(leftBehind);
     if (!signals.atOnce.aborted) throw error;
     return 1;
   }

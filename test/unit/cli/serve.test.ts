@@ -125,7 +125,7 @@ test("a second signal destroys the node and ends at once", async () => {
   const calls: string[] = [];
   const clock = new StandingClock();
   let signal = () => {};
-  const { code } = await runFakeCli("serve", {
+  const { code, stderr } = await runFakeCli("serve", {
     deps: {
       clock,
       createServer: async () =>
@@ -148,7 +148,35 @@ test("a second signal destroys the node and ends at once", async () => {
       if (all.endsWith("one stops at once\n") && calls.length === 0) signal();
     },
   });
-  expect([code, calls]).toEqual([1, ["drain", "destroy"]]);
+  expect([code, stderr, calls]).toEqual([1, "", ["drain", "destroy"]]);
+});
+
+test("a node that does not close at once is given up, and what may be left is said", async () => {
+  const clock = new StandingClock();
+  const { code, stderr } = await runFakeCli("serve", {
+    deps: {
+      clock,
+      createServer: async () =>
+        fakeServer({
+          whenReady: () => new Promise(() => {}),
+          drain: () => new Promise(() => {}),
+          destroy: () => {
+            setImmediate(() => clock.advance(2000));
+            return new Promise(() => {});
+          },
+        }),
+    },
+    onStart: (deliver) =>
+      void setImmediate(() => {
+        deliver();
+        clock.advance(1000);
+        deliver();
+      }),
+  });
+  expect(code).toBe(1);
+  expect(stderr).toBe(
+    "gitaly: not everything was closed in time; an embedded PostgreSQL may still run: the next node that uses its directory stops it at its end\n",
+  );
 });
 
 test("a signal that comes twice within a second, as Ctrl-C through npm does, still drains", async () => {
