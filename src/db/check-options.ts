@@ -1,6 +1,11 @@
 import { CodedError } from "../base/index.ts";
-import type { ListOptions } from "./discovery/discovery-options.ts";
-import type { LoadBalancerOptions } from "./options.ts";
+import { type DiscoveryOptions, defaultListOptions, type ListOptions } from "./discovery/discovery-options.ts";
+import { defaultDnsSourceOptions } from "./discovery/dns/dns-source.ts";
+import type { PatroniSourceOptions } from "./discovery/patroni-source.ts";
+import { defaultPgAutoFailoverSourceOptions } from "./discovery/pg-auto-failover-source.ts";
+import type { RdsSourceOptions } from "./discovery/rds-source.ts";
+import { defaultLoadBalancerOptions, type LoadBalancerOptions } from "./options.ts";
+import { defaultSwitches, Switches } from "./switches.ts";
 
 type NumberKeys<T> = { [K in keyof T]-?: T[K] extends number ? K : never }[keyof T];
 
@@ -78,17 +83,46 @@ const discoveryRules: Readonly<Record<NumberKeys<ListOptions>, Rule>> = {
   snapshotMaxAgeMs: amount,
 };
 
-/** Refuses numbers with which a wait would have no end or be none, or a check never come. Errors: `bad_config`, with the option's `key`. */
+type OptionalKeys<T> = { [K in keyof T]-?: object extends Pick<T, K> ? K : never }[keyof T];
+
+/** What may be given beside that which has a default. */
+const furtherKeys: Readonly<Record<OptionalKeys<LoadBalancerOptions> | "primary", true>> = { primary: true, discovery: true };
+const furtherStickingKeys: Readonly<Record<OptionalKeys<LoadBalancerOptions["sticking"]>, true>> = { store: true, secret: true };
+const patroniKeys: Readonly<Record<keyof PatroniSourceOptions, true>> = { endpoints: true };
+const rdsKeys: Readonly<Record<keyof RdsSourceOptions, true>> = { instance: true, cluster: true, region: true, endpoint: true };
+
+const sourceKeys = {
+  dns: { ...defaultDnsSourceOptions, record: true },
+  pg_auto_failover: { ...defaultPgAutoFailoverSourceOptions, monitorUrl: true },
+  patroni: patroniKeys,
+  rds: rdsKeys,
+};
+
+/**
+ * Refuses numbers with which a wait would have no end or be none, or a check never come, and what is no option: most likely it is the
+ * name of one that was mistyped. Errors: `bad_config`, with the option's `key`.
+ */
 export function checkOptions(options: LoadBalancerOptions): void {
+  checkNames("", options, { ...defaultLoadBalancerOptions, ...furtherKeys });
+  checkNames("overload.", options.overload, defaultLoadBalancerOptions.overload);
+  checkNames("sticking.", options.sticking, { ...defaultLoadBalancerOptions.sticking, ...furtherStickingKeys });
+  if (!(options.switches instanceof Switches)) checkNames("switches.", options.switches, defaultSwitches);
   check("", options, rules);
   check("overload.", options.overload, overloadRules);
   check("sticking.", options.sticking, stickingRules);
 }
 
-/** The same for the options of discovery. */
-export function checkDiscovery(options: ListOptions): void {
+/** The same for the options of discovery: those that were given, and all of them with their defaults. */
+export function checkDiscovery(given: DiscoveryOptions, options: ListOptions): void {
+  const ofSource = typeof given.source === "object" ? {} : sourceKeys[given.source ?? "dns"];
+  checkNames("discovery.", given, { ...defaultListOptions, ...ofSource, source: true });
   check("discovery.", options, discoveryRules);
   if (options.maxAgeMs !== undefined) check("discovery.", { maxAgeMs: options.maxAgeMs }, { maxAgeMs: wait });
+}
+
+function checkNames(prefix: string, given: object, known: object): void {
+  const unknown = Object.keys(given).find((key) => !Object.hasOwn(known, key));
+  if (unknown !== undefined) throw new CodedError("bad_config", "there is no such option", { key: `${prefix}${unknown}` });
 }
 
 function check<K extends string>(prefix: string, values: Readonly<Record<K, number>>, rulesOf: Readonly<Record<K, Rule>>): void {

@@ -38,7 +38,7 @@ export function prepareDiscovery(given: DiscoveryOptions, serverPort: number, de
   const kind = typeof given.source === "object" ? undefined : (given.source ?? "dns");
   const intervalMs = kind === undefined ? defaultListOptions.intervalMs : defaultIntervalsMs[kind];
   const options: ListOptions = { ...defaultListOptions, intervalMs, ...definedOnly(given as Partial<ListOptions>) };
-  checkDiscovery(options);
+  checkDiscovery(given, options);
   const seedHosts = options.seedHosts.map((text) => parseSeed(text, serverPort));
   const { snapshotFile: file, snapshotMaxAgeMs: maxAgeMs } = options;
   const snapshot = file === undefined ? undefined : new SnapshotFile({ file, maxAgeMs, identity: identityOf(given, source) }, deps);

@@ -1,8 +1,11 @@
 import { expect, test } from "vitest";
-import { checkOptions } from "../../../src/db/check-options.ts";
-import { createLoadBalancer } from "../../../src/db/index.ts";
+import { checkDiscovery, checkOptions } from "../../../src/db/check-options.ts";
+import { defaultListOptions } from "../../../src/db/discovery/discovery-options.ts";
+import { createLoadBalancer, createLoadBalancers, type DiscoveryOptions, Switches } from "../../../src/db/index.ts";
 import { defaultLoadBalancerOptions } from "../../../src/db/options.ts";
+import { MemoryStickingStore } from "../../../src/db/sticking/memory-sticking-store.ts";
 import { failureOf } from "../../support/failure-of.ts";
+import { SimClock } from "../../support/sim-clock.ts";
 
 const primary = "postgres://u@127.0.0.1:1/x";
 const defaults = { ...defaultLoadBalancerOptions, primary };
@@ -55,4 +58,37 @@ test.each([
 ])("discovery without its %s is refused by that name", async (key, discovery) => {
   const wrong = { primary, discovery } as unknown as Parameters<typeof createLoadBalancer>[0];
   expect(await failureOf(createLoadBalancer(wrong))).toMatchObject({ code: "bad_config", fields: { key: `discovery.${key}` } });
+});
+
+// A name mistyped would leave its default in force, and nobody would know.
+test.each([
+  ["replica", { replica: ["db2"] }],
+  ["overload.fallbackshare", { overload: { fallbackshare: 1 } }],
+  ["sticking.expiration", { sticking: { expiration: 1000 } }],
+  ["switches.replicaRead", { switches: { replicaRead: false } }],
+  ["discovery.recordtype", { discovery: { record: "db.example", recordtype: "SRV" } }],
+  ["discovery.endpoints", { discovery: { record: "db.example", endpoints: ["http://db1:8008"] } }],
+  ["discovery.formations", { discovery: { source: "pg_auto_failover", monitorUrl: "postgres://u@m/x", formations: "a" } }],
+  ["discovery.interval", { discovery: { source: { name: "own", lookup: async () => ({ servers: [] }) }, interval: 1 } }],
+])("%s is refused: there is no such option", async (key, given) => {
+  const wrong = { primary, ...given } as unknown as Parameters<typeof createLoadBalancer>[0];
+  const unknown = { code: "bad_config", message: "there is no such option", fields: { key } };
+  expect(await failureOf(createLoadBalancer(wrong))).toMatchObject(unknown);
+  expect(await failureOf(createLoadBalancers({ main: wrong }))).toMatchObject(unknown);
+});
+
+test("every option that there is may be given", () => {
+  const store = new MemoryStickingStore({ expirationMs: 1000 }, { clock: new SimClock() });
+  const sticking = { ...defaults.sticking, store, secret: "a secret of 16 bytes or more" };
+  const discovery: DiscoveryOptions = { record: "db.example", seedHosts: ["db1"], snapshotFile: "/tmp/x", maxAgeMs: 1000 };
+  const switches = new Switches({ replicaReads: false }, "web");
+  expect(() => checkOptions({ ...defaults, sticking, discovery, switches })).not.toThrow();
+  const others: DiscoveryOptions[] = [
+    { source: "dns", record: "db.example", recordType: "SRV", nameserver: "localhost", port: 53, useTcp: true },
+    { source: "pg_auto_failover", monitorUrl: "postgres://u@m/x", formation: "a", groupId: 1 },
+    { source: "patroni", endpoints: ["http://db1:8008"] },
+    { source: "rds", instance: "a", region: "b", endpoint: "http://c" },
+    { source: "rds", cluster: "a" },
+  ];
+  for (const given of [discovery, ...others]) expect(() => checkDiscovery(given, { ...defaultListOptions, maxAgeMs: 1 })).not.toThrow();
 });
