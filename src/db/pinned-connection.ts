@@ -41,17 +41,31 @@ export class PinnedConnection implements OpenTransaction {
     if (!this.#open) throw new CodedError("failed_precondition", "the connection was given back");
     const transaction = this.#transaction;
     if (transaction) return await transaction.query<R>(text, values, signal);
-    return await this.#turn.run(() => this.#statement<R>(text, values, signal), signal);
+    const turn = () => this.#transaction?.query<R>(text, values, signal) ?? this.#statement<R>(text, values, signal);
+    return await this.#turn.run(turn, signal);
   }
 
   /** Runs `fn` as a transaction on the connection, or under a savepoint of the one that is open. */
   async nested<T>(fn: () => Promise<T>, options: Parameters<OpenTransaction["nested"]>[1], signal: AbortSignal): Promise<T> {
-    const outer = this.#transaction;
-    if (outer) return await outer.nested(fn, options, signal);
+    const open = this.#transaction && { transaction: this.#transaction, begun: false };
+    // What came before is no part of it, and must not be undone with it.
+    const { transaction, begun } = open ?? (await this.#turn.run(async () => this.#begin(options), signal));
+    if (!begun) return await transaction.nested(fn, options, signal);
+    try {
+      return await transaction.perform(fn, this.#deps.onWrite);
+    } finally {
+      if (transaction.abandoned) this.#abandon();
+      this.#transaction = undefined;
+    }
+  }
+
+  /** The transaction that is open, or a new one. */
+  #begin(options: Parameters<OpenTransaction["nested"]>[1]): { readonly transaction: Transaction; readonly begun: boolean } {
+    if (this.#transaction) return { transaction: this.#transaction, begun: false };
     this.#refuseAbandoned();
-    const { analyse, host, lease, onWrite } = this.#deps;
+    const { analyse, host, lease, signal } = this.#deps;
     const borrowed = { name: host.name, role: host.role, acquire: async () => lent(lease) };
-    const transaction = new Transaction({
+    this.#transaction = new Transaction({
       analyse,
       signal,
       start: async (_first, _text, begin) => {
@@ -64,13 +78,7 @@ export class PinnedConnection implements OpenTransaction {
         }
       },
     });
-    this.#transaction = transaction;
-    try {
-      return await transaction.perform(fn, onWrite);
-    } finally {
-      if (transaction.abandoned) this.#abandon();
-      this.#transaction = undefined;
-    }
+    return { transaction: this.#transaction, begun: true };
   }
 
   /** Gives the connection back. Where something was left on it, it is closed. */

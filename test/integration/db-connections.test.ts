@@ -121,6 +121,21 @@ describe("a connection of one's own on which a statement is given up", () => {
   });
 });
 
+test("a statement that waits its turn on a connection of one's own is not undone with a transaction that begins after it", async () => {
+  await lb.connection(async (connection) => {
+    const first = connection.query("SELECT pg_sleep(0.2)");
+    const insert = connection.query("INSERT INTO t VALUES (1)");
+    const undone = lb.transaction(async (tx) => {
+      await tx.query("INSERT INTO t VALUES (2)");
+      await lb.transaction((inner) => inner.query("INSERT INTO t VALUES (3)"));
+      throw new CodedError("cancelled", "enough");
+    });
+    expect((await failureOf(undone)).code).toBe("cancelled");
+    await Promise.all([first, insert]);
+  });
+  expect((await lb.usePrimary(() => lb.query("SELECT id FROM t"))).rows).toEqual([{ id: 1 }]);
+});
+
 test("a backend that stops answering costs its connection, not the next query", async () => {
   // Case 38: the client gives up a second after the server should have.
   await using tested = await createLoadBalancer(options({ statementTimeoutMs: 100, primaryAttempts: 1 }));
