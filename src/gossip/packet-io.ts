@@ -52,8 +52,10 @@ export class PacketIo {
    */
   send(to: GossipAddress, messages: readonly PacketMessage[], versions?: Uint8Array, counted = false): void {
     const encoded: Uint8Array[] = messages.map(encodePacketMessage);
-    const used = encoded.reduce((sum, message) => sum + message.length + compoundPartOverheadBytes, 0);
-    encoded.push(...this.#deps.queue.take(this.#budgetBytes() - used, this.#deps.clusterSize(), counted));
+    if (this.#deps.queue.size > 0) {
+      const used = encoded.reduce((sum, message) => sum + message.length + compoundPartOverheadBytes, 0);
+      encoded.push(...this.#deps.queue.take(this.#budgetBytes() - used, this.#deps.clusterSize(), counted));
+    }
     if (encoded.length === 0) return;
     const layers = { compress: this.#options.compress, crc: (versions?.[1] ?? 0) >= crcVersion && !isPlain(messages) };
     for (const message of makeCompounds(encoded)) {

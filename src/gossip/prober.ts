@@ -26,6 +26,8 @@ const maxDoubted = 1024;
 /** Probes one member after the other, each once a round, one at a time. Suspects that others report may come first. */
 export class Prober implements Disposable {
   readonly #options: ProberOptions;
+  /** For those whose refusals prove nothing. */
+  readonly #cautious: ProberOptions;
   readonly #deps: ProberDeps;
   readonly #order: ProbeOrder;
   #untilRoundEnd = 0;
@@ -38,6 +40,7 @@ export class Prober implements Disposable {
   /** Starts probing at a random moment of the first interval. */
   constructor(options: ProberOptions, deps: ProberDeps) {
     this.#options = options;
+    this.#cautious = { ...options, crashProof: false };
     this.#deps = deps;
     this.#order = new ProbeOrder(options.name);
     this.#schedule(deps.random.int(options.probeIntervalMs));
@@ -76,8 +79,8 @@ export class Prober implements Disposable {
     };
     const target = this.#nextSuspect() ?? this.#nextInTurn();
     if (!target) return next();
-    const crashProof = this.#options.crashProof && startedMs >= (this.#doubtedUntilMs.get(target.name) ?? 0);
-    this.#probe = new Probe(target, { ...this.#options, crashProof }, this.#deps, (isRefusedAlive) =>
+    const isDoubted = startedMs < (this.#doubtedUntilMs.get(target.name) ?? 0);
+    this.#probe = new Probe(target, isDoubted ? this.#cautious : this.#options, this.#deps, (isRefusedAlive) =>
       next(isRefusedAlive ? target : undefined),
     );
   }
