@@ -4,7 +4,7 @@ import { suspicionBounds } from "../../src/gossip/suspicion.ts";
 
 /**
  * What the simulator holds every run to, in one place. All members run with the `lan` defaults: a probe each second, an
- * exchange of views each 30 s (rarer in large clusters), an attempt to reach the lost each 15 s, the dead forgotten after 30 s.
+ * exchange of views each 30 s and an attempt to reach the lost each 15 s (both rarer in large clusters), the dead forgotten after 30 s.
  */
 export const bounds = {
   /**
