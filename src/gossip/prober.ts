@@ -9,6 +9,7 @@ export interface ProberOptions extends ProbeOptions {
 
 export interface ProberDeps extends ProbeDeps {
   readonly node: (name: string) => NodeRecord | undefined;
+  /** The names of this node and of all that live, sorted; the same array until one comes or goes. */
   readonly living: () => readonly string[];
   /** All known nodes, sorted by name. */
   readonly nodes: () => readonly NodeRecord[];
