@@ -345,8 +345,7 @@ export class Executor {
     const kind = errorClass(error);
     if (kind !== "statement") this.#deps.metrics.errors.add(1, { host: host.name, class: kind });
     if (host.role === "primary" && (kind === "overload" || kind === "slow" || kind === "lost")) this.#deps.gate?.noteTrouble();
-    const silent = kind === "slow" && (error as { code?: string }).code !== "57014";
-    if (kind === "connect_failed" || kind === "config" || silent) this.#deps.monitor.reportFailure(host, kind);
+    if (kind === "connect_failed" || kind === "config" || isClientTimeout(error)) this.#deps.monitor.reportFailure(host, kind);
     return kind;
   }
 }

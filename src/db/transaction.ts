@@ -1,6 +1,6 @@
 import { CodedError, errnoOf, Mutex, neverAborted } from "../base/index.ts";
 import { type Analysis, refuseUseless } from "./analyse.ts";
-import { errorClass, isClientTimeout, NotConnectedError, poisonsConnection } from "./hosts/error-class.ts";
+import { errorClass, isClientTimeout, NotConnectedError } from "./hosts/error-class.ts";
 import type { Host, Lease, QueryResult, Values } from "./hosts/host.ts";
 import type { IsolationLevel, OpenTransaction } from "./session.ts";
 
@@ -276,7 +276,7 @@ export class Transaction implements OpenTransaction {
     try {
       return await lease.query<R>(text, values, signal);
     } catch (error) {
-      if (signal.aborted || (errorClass(error) === "slow" && poisonsConnection(error))) {
+      if (signal.aborted || isClientTimeout(error)) {
         this.#doomed = givenUp();
         this.#abandoned = true;
       }

@@ -1,4 +1,5 @@
 import { type Clock, forgetAbort, onAbort } from "../../base/index.ts";
+import { poolEndedMessage, poolTimeoutMessage } from "./error-class.ts";
 import type { RoleClient } from "./role-client.ts";
 
 /** How many connections there are, and for how long. */
@@ -44,9 +45,6 @@ interface Waiter {
   readonly giveUp: () => void;
   readonly untilMs: number;
 }
-
-/** The wait for a connection was too long. */
-export const poolTimeoutMessage = "timeout exceeded when trying to connect";
 
 /**
  * The connections to one server. The one used last is lent first, and lending one that is idle costs next to nothing: no timer, no
@@ -255,5 +253,5 @@ export class ConnectionPool {
 }
 
 function endedError(): Error {
-  return new Error("Cannot use a pool after calling end on the pool");
+  return new Error(poolEndedMessage);
 }

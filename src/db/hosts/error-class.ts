@@ -44,19 +44,24 @@ const byErrno: Readonly<Record<string, ErrorClass>> = {
   ERR_STREAM_DESTROYED: "lost",
 };
 
-// The driver gives these no code.
+// Ours, in the words of the driver where it has any.
+export const poolTimeoutMessage = "timeout exceeded when trying to connect";
+export const poolEndedMessage = "Cannot use a pool after calling end on the pool";
+export const readTimeoutMessage = "Query read timeout";
+
+// These have no code.
 const byMessage: Readonly<Record<string, ErrorClass>> = {
   "timeout expired": "connect_failed",
   "Connection terminated due to connection timeout": "connect_failed",
-  "timeout exceeded when trying to connect": "connect_failed",
+  [poolTimeoutMessage]: "connect_failed",
   // The server left the list, or changed its role, while a caller was on the way to it.
-  "Cannot use a pool after calling end on the pool": "connect_failed",
+  [poolEndedMessage]: "connect_failed",
   "Connection terminated unexpectedly": "lost",
   "Connection terminated": "lost",
   // Said before anything is sent.
   "Client has encountered a connection error and is not queryable": "connect_failed",
   "Client was closed and is not queryable": "connect_failed",
-  "Query read timeout": "slow",
+  [readTimeoutMessage]: "slow",
 };
 
 // PgBouncer says so to a client that it has accepted, when it finds no server for it: nothing was passed on.
@@ -105,6 +110,6 @@ export function isClientTimeout(error: unknown): boolean {
 /** Whether the connection that gave this error may serve nobody else. */
 export function poisonsConnection(error: unknown): boolean {
   const kind = errorClass(error);
-  if (kind === "slow") return errnoOf(error as Error) !== "57014";
+  if (kind === "slow") return isClientTimeout(error);
   return kind === "connect_failed" || kind === "lost" || kind === "overload" || (error as { severity?: string }).severity === "FATAL";
 }

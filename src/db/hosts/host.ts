@@ -4,14 +4,20 @@ import { type Clock, CodedError, forgetAbort, onAbort, startDeadline } from "../
 import type { Logger } from "../../observability/index.ts";
 import type { Position } from "../position/position.ts";
 import { requestCancel } from "./cancel-request.ts";
-import { ConnectionPool, type PooledConnection, poolTimeoutMessage } from "./connection-pool.ts";
+import { ConnectionPool, type PooledConnection } from "./connection-pool.ts";
 import type { ServerAddress } from "./connection-url.ts";
-import { type ErrorClass, errorClass, isClientTimeout, NotConnectedError, poisonsConnection } from "./error-class.ts";
+import {
+  type ErrorClass,
+  errorClass,
+  isClientTimeout,
+  NotConnectedError,
+  poisonsConnection,
+  poolTimeoutMessage,
+  readTimeoutMessage,
+} from "./error-class.ts";
 import { LatencyWindow } from "./latency-window.ts";
 import { type AnnouncedRole, RoleClient } from "./role-client.ts";
 import { type FactsRow, factsOf, factsSql, reachedPosition, type ServerFacts, writtenPosition } from "./server-facts.ts";
-
-const readTimeoutMessage = "Query read timeout";
 
 /** A statement that was sent, and how its caller is told that nobody waits any longer. */
 interface RunningStatement {
