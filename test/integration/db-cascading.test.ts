@@ -2,6 +2,7 @@ import { beforeAll, expect, test } from "vitest";
 import { createLoadBalancer, type LoadBalancer } from "../../src/db/index.ts";
 import { allUsable, patientDatabase, patientSticking } from "../support/patient-database.ts";
 import { type PostgresCluster, type PostgresServer, startPostgresCluster } from "../support/postgres-cluster.ts";
+import { statusOf } from "../support/reading-servers.ts";
 import { until } from "../support/until.ts";
 
 let cluster: PostgresCluster;
@@ -34,7 +35,7 @@ beforeAll(async () => {
   };
 }, 60_000);
 
-const status = (server: PostgresServer) => lb.status.find(({ host }) => host === `127.0.0.1:${server.port}`);
+const status = (server: PostgresServer) => statusOf(lb, server);
 const port = async () => Number((await lb.query<{ port: string }>("SELECT current_setting('port') AS port")).rows[0]?.port);
 const writes = (user: number, value: number) =>
   lb.session({ stick: [["user", user]] }, () => lb.query("INSERT INTO t VALUES ($1, $2)", [user, value]));
@@ -56,21 +57,21 @@ const both = () => new Set([middle.port, last.port]);
 test("both are replicas, and sticky reads go to whichever has the write, also where it is the one further from the primary", async () => {
   expect([cluster.primary, middle, last].map((server) => status(server)?.role)).toEqual(["primary", "replica", "replica"]);
   await until("nothing is missing anywhere", () => [middle, last].every((server) => status(server)?.lagBytes === 0));
-  for (const [behind, other] of [
-    [middle, last],
-    [last, middle],
+  for (const [value, behind, other] of [
+    [1, middle, last],
+    [2, last, middle],
   ] as const) {
     await pause(behind);
     try {
-      await writes(1, behind.port);
-      await until("the other one serves it", async () => (await readers(1, behind.port)).has(other.port));
-      for (let i = 0; i < 5; i++) expect(await readers(1, behind.port)).toEqual(new Set([other.port]));
+      await writes(1, value);
+      await until("the other one serves it", async () => (await readers(1, value)).has(other.port));
+      for (let i = 0; i < 5; i++) expect(await readers(1, value)).toEqual(new Set([other.port]));
       expect(status(behind)?.lagBytes).toBeGreaterThan(0);
       expect(status(other)?.lagBytes).toBe(0);
     } finally {
       await resume(behind);
     }
-    await until("both serve it", async () => (await readers(1, behind.port)).size === 2);
+    await until("both serve it", async () => (await readers(1, value)).size === 2);
   }
 });
 

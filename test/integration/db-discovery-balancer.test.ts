@@ -7,6 +7,7 @@ import { becomeMonitor, setNodes } from "../support/auto-failover-monitor.ts";
 import { type DnsServer, startDnsServer } from "../support/dns-server.ts";
 import { failureOf } from "../support/failure-of.ts";
 import { type PostgresCluster, type PostgresServer, startPostgresCluster } from "../support/postgres-cluster.ts";
+import { readPort, readPorts } from "../support/reading-servers.ts";
 import { tempDir } from "../support/temp-dir.ts";
 import { until } from "../support/until.ts";
 
@@ -54,8 +55,7 @@ const balancer = (more: Partial<DiscoveryOptions> = {}, metrics = createMetrics(
     { primary: cluster.primary.url, probeTimeoutMs: 1000, discovery: { ...discovery(), ...more } as DiscoveryOptions },
     { metrics },
   );
-const port = async (lb: LoadBalancer) => (await lb.query<{ port: number }>("SELECT inet_server_port() AS port")).rows[0]?.port;
-const portsOf = async (lb: LoadBalancer) => new Set(await Promise.all(Array.from({ length: 40 }, () => port(lb))));
+const portsOf = (lb: LoadBalancer) => readPorts(lb, 40);
 const listed = (lb: LoadBalancer) => lb.status.map(({ host }) => Number(host.split(":").at(-1))).sort();
 const backends = async (server: PostgresServer) =>
   (await cluster.sql(server, "SELECT pid FROM pg_stat_activity WHERE application_name = 'gitaly' ORDER BY pid")).map((row) => row["pid"]);
@@ -133,7 +133,7 @@ test("a server that cannot be reached brings the next lookup forward", async () 
   answer(one, two);
   await one.stop();
   try {
-    await port(lb);
+    await readPort(lb);
     await until("the new replica is listed", () => listed(lb).includes(two.port));
   } finally {
     await one.start();

@@ -2,6 +2,7 @@ import { beforeAll, expect, test } from "vitest";
 import { createLoadBalancer, type LoadBalancer, type LoadBalancerOptions } from "../../src/db/index.ts";
 import { failureOf } from "../support/failure-of.ts";
 import { type PostgresCluster, type PostgresServer, startPostgresCluster } from "../support/postgres-cluster.ts";
+import { readPorts, statusOf } from "../support/reading-servers.ts";
 import { startTcpFront } from "../support/tcp-front.ts";
 import { until } from "../support/until.ts";
 
@@ -27,12 +28,6 @@ const balancer = (options: Partial<LoadBalancerOptions> = {}): Promise<LoadBalan
     ...options,
   });
 
-const statusOf = (lb: LoadBalancer, server: { port: number }) => lb.status.find(({ host }) => host === `127.0.0.1:${server.port}`);
-/** The ports of the servers that answer reads, of some reads. */
-const readers = async (lb: LoadBalancer) => {
-  const answers = await Promise.all(Array.from({ length: 20 }, () => lb.query<{ port: number }>("SELECT inet_server_port()::int AS port")));
-  return new Set(answers.map(({ rows }) => rows[0]?.port));
-};
 /** Rows that do not compress, 32 characters each. */
 const write = (rows = 1) => cluster.sql(cluster.primary, `INSERT INTO t SELECT md5(random()::text) FROM generate_series(1, ${rows})`);
 
@@ -45,12 +40,12 @@ test("a replica that falls behind goes out with the reason, and comes back with 
     expect(statusOf(lb, first)).toMatchObject({ role: "replica", usable: false });
     expect(statusOf(lb, first)?.lagBytes).toBeGreaterThan(5000);
     await until("the other one has it", () => statusOf(lb, second)?.usable === true);
-    expect(await readers(lb)).toEqual(new Set([second.port]));
+    expect(await readPorts(lb)).toEqual(new Set([second.port]));
   } finally {
     await cluster.sql(first, "SELECT pg_wal_replay_resume()");
   }
   await until("it is back", () => statusOf(lb, first)?.usable === true);
-  await until("it serves reads", async () => (await readers(lb)).has(first.port));
+  await until("it serves reads", async () => (await readPorts(lb)).has(first.port));
 });
 
 test("replicas of an idle primary stay, however old their newest transaction (case 27)", async () => {
@@ -75,13 +70,13 @@ test("without the primary reads go on, beyond every time limit, and writes fail 
     const stale = (server: PostgresServer) =>
       statusOf(lb, server)?.reason === "stale_verdict" && (statusOf(lb, server)?.lagSeconds ?? 0) > 0.5;
     await until("both are judged without the primary", async () => {
-      expect(await readers(lb)).not.toContain(cluster.primary.port);
+      expect(await readPorts(lb)).not.toContain(cluster.primary.port);
       return stale(first) && stale(second);
     });
     expect(await failureOf(lb.query("INSERT INTO t VALUES (1)"))).toMatchObject({ code: "database_unavailable" });
     await first.stop();
     await until("the stopped replica is out", () => statusOf(lb, first)?.usable === false);
-    expect(await readers(lb)).toEqual(new Set([second.port]));
+    expect(await readPorts(lb)).toEqual(new Set([second.port]));
     await first.start();
     await until("it is back", () => statusOf(lb, first)?.usable === true);
     // It has replayed more than it has received since its start.
@@ -102,7 +97,7 @@ test("a process that starts while the primary is away uses the replicas", async 
   await cluster.primary.stop();
   try {
     await using lb = await balancer();
-    expect(await readers(lb)).toEqual(new Set([first.port, second.port]));
+    expect(await readPorts(lb)).toEqual(new Set([first.port, second.port]));
     expect(statusOf(lb, cluster.primary)).toMatchObject({ role: "primary", usable: false, reason: "connect_failed" });
   } finally {
     await cluster.primary.start();
@@ -116,7 +111,7 @@ test("a replica that accepts and never answers is out within two checks, and no 
   front.swallow();
   await until("it is out", () => statusOf(lb, front)?.usable === false, 2000);
   expect(statusOf(lb, front)?.reason).toBe("slow");
-  expect(await readers(lb)).toEqual(new Set([second.port]));
+  expect(await readPorts(lb)).toEqual(new Set([second.port]));
   front.pass();
   await until("it is back", () => statusOf(lb, front)?.usable === true);
 });
@@ -125,7 +120,7 @@ test("a replica that accepts and never answers is out within two checks, and no 
 test("reads that wait for a replica when it falls silent are answered by another one, long before a statement's time is over", async () => {
   await using front = await startTcpFront(first.port);
   await using lb = await balancer({ replicas: [`127.0.0.1:${front.port}`, second.url], probeTimeoutMs: 200, connectTimeoutMs: 500 });
-  await until("both are in use, and connected to", async () => (await readers(lb)).size === 2);
+  await until("both are in use, and connected to", async () => (await readPorts(lb)).size === 2);
   front.swallow();
   // Of several that are asked at once some go to it.
   const read = async () => (await lb.query<{ port: number }>("SELECT inet_server_port()::int AS port, pg_sleep(0.05)")).rows[0]?.port;

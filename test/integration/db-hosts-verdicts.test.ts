@@ -5,6 +5,7 @@ import { failureOf } from "../support/failure-of.ts";
 import { freePort } from "../support/free-port.ts";
 import { allUsable, patientDatabase } from "../support/patient-database.ts";
 import { type PostgresCluster, type PostgresServer, startPostgresCluster } from "../support/postgres-cluster.ts";
+import { readPort, statusOf } from "../support/reading-servers.ts";
 import { startTcpFront } from "../support/tcp-front.ts";
 import { until } from "../support/until.ts";
 
@@ -30,8 +31,6 @@ const balancer = (options: Partial<LoadBalancerOptions> = {}): Promise<LoadBalan
     primaryAttempts: 1,
     ...options,
   });
-const statusOf = (lb: LoadBalancer, server: PostgresServer) => lb.status.find(({ host }) => host === `127.0.0.1:${server.port}`);
-const portOf = async (lb: LoadBalancer) => (await lb.query<{ port: number }>("SELECT inet_server_port()::int AS port")).rows[0]?.port;
 /** So much log that does not compress, at least. */
 const write = (bytes: number) =>
   cluster.sql(cluster.primary, `INSERT INTO t SELECT md5(random()::text) FROM generate_series(1, ${Math.ceil(bytes / 64)})`);
@@ -52,13 +51,13 @@ test("a replica whose replay stands still goes out when it is late and lacks mor
     await until("it is out", () => statusOf(lb, first)?.usable === false);
     expect(statusOf(lb, first)).toMatchObject({ role: "replica", reason: "lag" });
     expect(statusOf(lb, first)?.lagBytes).toBeGreaterThan(8 * mebibyte);
-    for (let i = 0; i < 20; i++) expect(await portOf(lb)).toBe(second.port);
+    for (let i = 0; i < 20; i++) expect(await readPort(lb)).toBe(second.port);
   } finally {
     await cluster.sql(first, "SELECT pg_wal_replay_resume()");
   }
   await until("it is back", () => statusOf(lb, first)?.usable === true);
   let served = 0;
-  for (let i = 0; i < 200; i++) if ((await portOf(lb)) === first.port) served++;
+  for (let i = 0; i < 200; i++) if ((await readPort(lb)) === first.port) served++;
   // A ninth of what the other one gets: 18 of 200, give or take.
   expect(served).toBeGreaterThan(0);
   expect(served).toBeLessThan(50);
@@ -116,7 +115,7 @@ describe.each(["refuses connections", "takes everything and says nothing"])("whi
       await clock.pass(30_000);
       clock.stepMs = 0;
       const replicas = [first.port, second.port];
-      const works = [() => portOf(lb), () => session(() => portOf(lb)), () => lb.transaction({ readOnly: true }, () => portOf(lb))];
+      const works = [() => readPort(lb), () => session(() => readPort(lb)), () => lb.transaction({ readOnly: true }, () => readPort(lb))];
       for (let i = 0; i < 100; i++) {
         for (const port of await Promise.all(works.map((work) => work()))) expect(replicas).toContain(port);
       }

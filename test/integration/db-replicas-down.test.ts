@@ -1,8 +1,9 @@
 import { beforeAll, expect, test } from "vitest";
-import { createLoadBalancer, type LoadBalancer } from "../../src/db/index.ts";
+import { createLoadBalancer } from "../../src/db/index.ts";
 import { createMetrics } from "../../src/observability/index.ts";
 import { allUsable } from "../support/patient-database.ts";
 import { type PostgresCluster, type PostgresServer, startPostgresCluster } from "../support/postgres-cluster.ts";
+import { readPort, readPorts } from "../support/reading-servers.ts";
 import { startTcpFront } from "../support/tcp-front.ts";
 import { until } from "../support/until.ts";
 
@@ -16,9 +17,6 @@ beforeAll(async () => {
   return async () => await cluster[Symbol.asyncDispose]();
 }, 60_000);
 
-const port = async (lb: LoadBalancer) => (await lb.query<{ port: number }>("SELECT inet_server_port()::int AS port")).rows[0]?.port;
-const ports = async (lb: LoadBalancer) => new Set(await Promise.all(Array.from({ length: 20 }, () => port(lb))));
-
 test("a replica that begins to refuse connections fails one read, unseen by its caller, and is tried by no other (B126)", async () => {
   const metrics = createMetrics();
   const front = await startTcpFront(first.port);
@@ -29,9 +27,9 @@ test("a replica that begins to refuse connections fails one read, unseen by its 
       { metrics },
     );
     await allUsable(lb);
-    await until("both serve reads", async () => (await ports(lb)).size === 2);
+    await until("both serve reads", async () => (await readPorts(lb)).size === 2);
     await front[Symbol.asyncDispose]();
-    for (let i = 0; i < 30; i++) expect(await port(lb)).toBe(second.port);
+    for (let i = 0; i < 30; i++) expect(await readPort(lb)).toBe(second.port);
     expect(lb.status.find(({ host }) => host === name)).toMatchObject({ usable: false, reason: "connect_failed" });
     const errors = (await metrics.expose()).split("\n").filter((line) => line.startsWith(`dblb_errors_total{host="${name}"`));
     expect(errors).toContain(`dblb_errors_total{host="${name}",class="connect_failed"} 1`);
@@ -51,14 +49,14 @@ test("while all replicas are down reads go to the primary, and soon after they a
     overload: { fallbackShare: 1, fallbackSlotShare: 1 },
   });
   await allUsable(lb);
-  expect((await ports(lb)).has(cluster.primary.port)).toBe(false);
+  expect((await readPorts(lb)).has(cluster.primary.port)).toBe(false);
   await Promise.all([first.stop(), second.stop()]);
   try {
-    for (let i = 0; i < 10; i++) expect(await port(lb)).toBe(cluster.primary.port);
+    for (let i = 0; i < 10; i++) expect(await readPort(lb)).toBe(cluster.primary.port);
   } finally {
     await Promise.all([first.start(), second.start()]);
   }
   // With checks every two seconds, of which two must pass.
-  await until("both serve reads again", async () => (await ports(lb)).size === 2, 15_000);
-  expect((await ports(lb)).has(cluster.primary.port)).toBe(false);
+  await until("both serve reads again", async () => (await readPorts(lb)).size === 2, 15_000);
+  expect((await readPorts(lb)).has(cluster.primary.port)).toBe(false);
 });

@@ -5,6 +5,7 @@ import { createMetrics } from "../../src/observability/index.ts";
 import { failureOf } from "../support/failure-of.ts";
 import { allUsable, patientDatabase } from "../support/patient-database.ts";
 import { type PostgresCluster, startPostgresCluster } from "../support/postgres-cluster.ts";
+import { replayPaused } from "../support/replay-paused.ts";
 import { until } from "../support/until.ts";
 
 let cluster: PostgresCluster;
@@ -37,18 +38,6 @@ beforeEach(async () => {
   return async () => await lb.close();
 });
 
-const replayPaused = async (work: () => Promise<void>) => {
-  const replica = cluster.replicas[0];
-  if (!replica) throw new Error("no replica");
-  await cluster.sql(replica, "SELECT pg_wal_replay_pause()");
-  try {
-    await work();
-  } finally {
-    await cluster.sql(replica, "SELECT pg_wal_replay_resume()");
-    await cluster.caughtUp();
-  }
-};
-
 const onStandby = async (): Promise<boolean> => {
   const { rows } = await lb.query<{ standby: boolean }>("SELECT pg_is_in_recovery() AS standby");
   return rows[0]?.standby === true;
@@ -67,7 +56,7 @@ describe("single statements", () => {
     "WITH x AS (INSERT INTO t VALUES (7, 'x') RETURNING id) SELECT id FROM x", // B121
     "/* app:web */ INSERT INTO t VALUES (7, 'x') RETURNING id", // B122
   ])("%s runs on the primary and sticks", async (text) => {
-    await replayPaused(async () => {
+    await replayPaused(cluster, cluster.replicas, async () => {
       await lb.session(async () => {
         expect(await onStandby()).toBe(true);
         expect((await lb.query(text)).rows).toEqual([{ id: 7 }]);
@@ -198,7 +187,7 @@ describe("a connection of one's own", () => {
   });
 
   test("sticks its session when something was written, and is the transaction's where one is open", async () => {
-    await replayPaused(async () => {
+    await replayPaused(cluster, cluster.replicas, async () => {
       await lb.session(async () => {
         await lb.connection((connection) => connection.query("SELECT 1"));
         expect(await onStandby()).toBe(true);
@@ -238,7 +227,7 @@ test("settings for row security go with a transaction that only reads, to a repl
 describe("sessions and blocks", () => {
   // Case 13
   test("after a write the session reads its own write, other sessions stay on the replica", async () => {
-    await replayPaused(async () => {
+    await replayPaused(cluster, cluster.replicas, async () => {
       await lb.session(async () => {
         await lb.query("INSERT INTO t VALUES (1, 'mine')");
         expect(await onStandby()).toBe(false);
@@ -253,7 +242,7 @@ describe("sessions and blocks", () => {
   test("later sessions of the same key see the write, others use the replica (B137)", async () => {
     const read = (user: number) => lb.session({ stick: [["user", user]] }, onStandby);
     expect(await read(1)).toBe(true);
-    await replayPaused(async () => {
+    await replayPaused(cluster, cluster.replicas, async () => {
       await lb.session({ stick: [["user", 1]] }, async () => void (await lb.query("INSERT INTO t VALUES (1)")));
       expect(await read(1)).toBe(false);
       expect(await read(1)).toBe(false);

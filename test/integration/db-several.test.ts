@@ -4,6 +4,7 @@ import { createMetrics, type MetricsRegistry } from "../../src/observability/ind
 import { failureOf } from "../support/failure-of.ts";
 import { allUsable, patientDatabase, patientSticking } from "../support/patient-database.ts";
 import { type PostgresCluster, startPostgresCluster } from "../support/postgres-cluster.ts";
+import { replayPaused } from "../support/replay-paused.ts";
 
 let cluster: PostgresCluster;
 let lbs: LoadBalancers<"main" | "ci">;
@@ -30,23 +31,13 @@ beforeEach(async () => {
   return async () => await lbs.close();
 });
 
-const paused = async (work: () => Promise<void>) => {
-  const replica = cluster.replicas[0] as NonNullable<(typeof cluster.replicas)[0]>;
-  await cluster.sql(replica, "SELECT pg_wal_replay_pause()");
-  try {
-    await work();
-  } finally {
-    await cluster.sql(replica, "SELECT pg_wal_replay_resume()");
-    await cluster.caughtUp();
-  }
-};
 const insert = (name: "main" | "ci") => lbs.get(name).query("INSERT INTO t VALUES (1)");
 const standby = async (name: "main" | "ci") => (await lbs.get(name).query<{ r: boolean }>("SELECT pg_is_in_recovery() AS r")).rows[0]?.r;
 const both = async () => [await standby("main"), await standby("ci")];
 
 describe("a unit of work in several databases", () => {
   test("sticks to the primary of the one it wrote to, in later sessions of its keys too", async () => {
-    await paused(async () => {
+    await replayPaused(cluster, cluster.replicas, async () => {
       const user = { stick: [["user", 1]] } as const;
       await lbs.session(user, async () => {
         await insert("main");
@@ -58,7 +49,7 @@ describe("a unit of work in several databases", () => {
   });
 
   test("gives its caller one token for all of them", async () => {
-    await paused(async () => {
+    await replayPaused(cluster, cluster.replicas, async () => {
       const token = await lbs.session(async () => {
         await insert("main");
         const first = await lbs.positionToken();
@@ -97,7 +88,7 @@ describe("a unit of work in several databases", () => {
 // Report: baserow 3942
 describe("jobs", () => {
   test("captured after a write read the primary of that database while its replica is behind, then the replica", async () => {
-    await paused(async () => {
+    await replayPaused(cluster, cluster.replicas, async () => {
       const captured = await lbs.session(async () => {
         await insert("main");
         return JSON.parse(JSON.stringify(await lbs.capture()));
@@ -116,7 +107,7 @@ describe("jobs", () => {
   });
 
   test("captured after reads on a replica need no more than that replica had", async () => {
-    await paused(async () => {
+    await replayPaused(cluster, cluster.replicas, async () => {
       const captured = await lbs.session(async () => {
         await both();
         await cluster.sql(cluster.primary, "INSERT INTO t VALUES (9)");

@@ -3,6 +3,7 @@ import { createLoadBalancer } from "../../src/db/index.ts";
 import { DrivenClock } from "../support/driven-clock.ts";
 import { allUsable, patientDatabase, patientSticking } from "../support/patient-database.ts";
 import { type PostgresServer, startPostgresCluster } from "../support/postgres-cluster.ts";
+import { statusOf } from "../support/reading-servers.ts";
 import { until } from "../support/until.ts";
 
 // Case 24, B119
@@ -57,7 +58,7 @@ test.each(["everything", "not the newest writes"])(
       "the other replica has what was written since",
       async () => (await cluster.sql(second, "SELECT FROM t WHERE id = 2")).length > 0,
     );
-    const seen = () => lb.status.find(({ host }) => host === `127.0.0.1:${second.port}`);
+    const seen = () => statusOf(lb, second);
     await until("it serves reads, and is known to have changed over", () => seen()?.usable === true && seen()?.timeline === 2);
 
     expect(await readers({ stick: [["user", 1]] })).toEqual(new Set([first.port]));

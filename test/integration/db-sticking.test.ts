@@ -6,6 +6,7 @@ import { MemoryStickingStore } from "../../src/db/sticking/memory-sticking-store
 import { failureOf } from "../support/failure-of.ts";
 import { allUsable, patientDatabase, patientSticking } from "../support/patient-database.ts";
 import { type PostgresCluster, type PostgresServer, startPostgresCluster } from "../support/postgres-cluster.ts";
+import { replayPaused } from "../support/replay-paused.ts";
 import { SimClock } from "../support/sim-clock.ts";
 import { until } from "../support/until.ts";
 
@@ -39,17 +40,6 @@ beforeEach(async () => {
   return async () => await lb.close();
 });
 
-/** Stops replay on some replicas while `work` runs. */
-async function paused(some: readonly PostgresServer[], work: () => Promise<void>): Promise<void> {
-  for (const server of some) await cluster.sql(server, "SELECT pg_wal_replay_pause()");
-  try {
-    await work();
-  } finally {
-    for (const server of some) await cluster.sql(server, "SELECT pg_wal_replay_resume()");
-    await cluster.caughtUp();
-  }
-}
-
 const port = async () => Number((await lb.query<{ port: string }>("SELECT current_setting('port') AS port")).rows[0]?.port);
 const as = <T>(user: number, work: () => Promise<T>) => lb.session({ stick: [["user", user]] }, work);
 const insert = async (id = 1) => void (await lb.query("INSERT INTO t VALUES ($1)", [id]));
@@ -60,7 +50,7 @@ const ports = async (user: number) => new Set(await times(10, () => as(user, por
 describe("reads of a key that has written", () => {
   // Cases 13, 14, B115; report: gitlab 413203
   test("go to the primary while no replica has it, then to the one that has, and are free when all have", async () => {
-    await paused(replicas, async () => {
+    await replayPaused(cluster, replicas, async () => {
       await as(1, async () => {
         await insert();
         expect(await port()).toBe(cluster.primary.port);
@@ -119,7 +109,7 @@ describe("reads of a key that has written", () => {
   test("follow the later of two keys", async () => {
     await as(1, insert);
     await cluster.caughtUp();
-    await paused(replicas, async () => {
+    await replayPaused(cluster, replicas, async () => {
       await as(2, insert);
       expect(await lb.session({ stick: [["user", 1]] }, port)).not.toBe(cluster.primary.port);
       expect(
@@ -195,7 +185,7 @@ describe("what a session wrote", () => {
 
   test("is ignored by depth: the inner end of nested blocks does not end the outer one", async () => {
     // Case 21
-    await paused(replicas, async () => {
+    await replayPaused(cluster, replicas, async () => {
       await as(1, async () => {
         await lb.ignoreWrites(async () => {
           await lb.ignoreWrites(insert);
@@ -211,7 +201,7 @@ describe("what a session wrote", () => {
 
   test("can still be read past on replicas, and sticks nevertheless", async () => {
     // Case 22
-    await paused(replicas, async () => {
+    await replayPaused(cluster, replicas, async () => {
       await as(1, async () => {
         await insert();
         await lb.useReplicasForReadQueries(async () => {
@@ -253,7 +243,7 @@ describe("what a session wrote", () => {
 
 test("a transaction that only reads follows the writes of its keys", async () => {
   const inTransaction = (user: number) => as(user, () => lb.transaction({ readOnly: true }, async () => await port()));
-  await paused(replicas, async () => {
+  await replayPaused(cluster, replicas, async () => {
     await as(1, insert);
     expect(await inTransaction(1)).toBe(cluster.primary.port);
     expect(await inTransaction(2)).not.toBe(cluster.primary.port);
@@ -261,7 +251,7 @@ test("a transaction that only reads follows the writes of its keys", async () =>
 });
 
 test("a session whose replica dies reads nothing older than it has seen", async () => {
-  await paused([replicas[1]], async () => {
+  await replayPaused(cluster, [replicas[1]], async () => {
     await insert();
     await until("the replica has the row", async () => (await cluster.sql(replicas[0], "SELECT FROM t")).length === 1);
     // One that has read from the replica that is up to date.
@@ -285,7 +275,7 @@ describe("tokens that callers carry", () => {
     await using other = await createLoadBalancer({ ...options(), sticking: { ...patientSticking, secret } });
     await allUsable(other);
     const portOf = async () => Number((await other.query<{ port: string }>("SELECT current_setting('port') AS port")).rows[0]?.port);
-    await paused(replicas, async () => {
+    await replayPaused(cluster, replicas, async () => {
       const token = await lb.session(async () => {
         await insert();
         return await lb.positionToken();
