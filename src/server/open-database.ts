@@ -2,7 +2,14 @@ import { createHash } from "node:crypto";
 import { type Clock, CodedError, type Random } from "../base/index.ts";
 import { createCatalog, startEmbeddedPostgres } from "../catalog/index.ts";
 import type { Config } from "../config/index.ts";
-import { connectRedis, createLoadBalancer, type DiscoveryOptions, type LoadBalancer, Switches } from "../db/index.ts";
+import {
+  connectRedis,
+  createLoadBalancer,
+  type DiscoveryOptions,
+  type GivenLoadBalancerOptions,
+  type LoadBalancer,
+  Switches,
+} from "../db/index.ts";
 import type { Logger, Metrics } from "../observability/index.ts";
 import { BackOff } from "./back-off.ts";
 import { type CloseStack, disposeAsync } from "./close-stack.ts";
@@ -94,17 +101,9 @@ async function open(
 ): Promise<void> {
   const { balancer, fleetWide, liveNodes } = settings;
   const switches = new Switches(balancer.switches, "web");
-  let servers: Omit<Extract<DatabasePlace, { kind: "urls" }>, "kind" | "replicas"> & { readonly replicas?: readonly string[] };
-  if (place.kind === "urls") {
-    const { kind: _kind, ...given } = place;
-    servers = given;
-  } else {
-    const server = closing.use("embedded database", await startEmbeddedPostgres({ dir: place.directory }, parts, signal), disposeAsync);
-    servers = { primary: server.url() };
-  }
   const options = {
     ...balancer,
-    ...servers,
+    ...(await serversOf(place, { ...parts, closing }, signal)),
     switches,
     overload: { ...balancer.overload, ...(fleetWide ? { sharedBy: liveNodes } : {}) },
     sticking: { ...balancer.sticking, ...(await stickingOptions(settings, { ...parts, closing, switches })) },
@@ -112,6 +111,20 @@ async function open(
   const database = closing.use("database", await createLoadBalancer(options, parts), disposeAsync);
   opened.set(database);
   catalog.set(closing.use("catalog", await createCatalog({ startTimeoutMs: 0 }, { ...parts, database }), disposeAsync));
+}
+
+/** The servers at a place; an embedded one is started, and ended by `closing`. */
+export async function serversOf(
+  place: Exclude<DatabasePlace, { kind: "none" }>,
+  { closing, ...parts }: Pick<OpenDatabaseDeps, "clock" | "random" | "logger" | "closing">,
+  signal: AbortSignal,
+): Promise<Pick<GivenLoadBalancerOptions, "primary" | "replicas" | "discovery">> {
+  if (place.kind === "urls") {
+    const { kind: _kind, ...servers } = place;
+    return servers;
+  }
+  const server = closing.use("embedded database", await startEmbeddedPostgres({ dir: place.directory }, parts, signal), disposeAsync);
+  return { primary: server.url() };
 }
 
 /** Who remembers what must be seen after a write. */

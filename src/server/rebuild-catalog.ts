@@ -2,9 +2,9 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CodedError, systemClock, systemRandom } from "../base/index.ts";
-import { type ReconcileCounts, rebuild, startEmbeddedPostgres } from "../catalog/index.ts";
+import { type ReconcileCounts, rebuild } from "../catalog/index.ts";
 import type { Config } from "../config/index.ts";
-import { createLoadBalancer, type GivenLoadBalancerOptions } from "../db/index.ts";
+import { createLoadBalancer } from "../db/index.ts";
 import { type Logger, noMetrics, silentLogger } from "../observability/index.ts";
 import { createRepositorySource } from "../services/index.ts";
 import { openObjectStore, RepositoryScan, readClusterId } from "../storage/index.ts";
@@ -12,7 +12,7 @@ import { defaultDataDir } from "./choose-data-dir.ts";
 import { CloseStack, disposeAsync } from "./close-stack.ts";
 import { isOfCluster } from "./cluster-id-file.ts";
 import { type ClusterPlace, knownPlace } from "./locate-cluster.ts";
-import type { DatabasePlace } from "./open-database.ts";
+import { type DatabasePlace, serversOf } from "./open-database.ts";
 
 /** How the catalog is rebuilt. */
 export interface RebuildCatalogOptions {
@@ -41,15 +41,8 @@ export async function rebuildCatalog(config: Config, options: RebuildCatalogOpti
     const clusterId = await readClusterId(store, signal);
     if (clusterId === undefined) throw noStore();
     const databasePlace = databaseOf(config, dataDir, place, clusterId);
-    let given: GivenLoadBalancerOptions;
-    if (databasePlace.kind === "embedded") {
-      const started = await startEmbeddedPostgres({ dir: databasePlace.directory }, parts, signal);
-      given = { primary: closing.use("embedded database", started, disposeAsync).url() };
-    } else {
-      const { kind: _kind, ...urls } = databasePlace;
-      given = urls;
-    }
-    const opened = await createLoadBalancer({ ...config.database.balancer, ...given, applicationName: "gitaly catalog rebuild" }, parts);
+    const servers = await serversOf(databasePlace, { ...parts, closing }, signal);
+    const opened = await createLoadBalancer({ ...config.database.balancer, ...servers, applicationName: "gitaly catalog rebuild" }, parts);
     const database = closing.use("database", opened, disposeAsync);
     const source = createRepositorySource(new RepositoryScan({ ...parts, store }));
     return await rebuild({ ...options, clusterId }, { ...parts, database, source, onPage: options.onProgress }, signal);
