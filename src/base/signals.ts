@@ -6,37 +6,43 @@ import { setMaxListeners } from "node:events";
  */
 export function sharedAbortController(): AbortController {
   const controller = new AbortController();
-  setMaxListeners(0, controller.signal);
-  callsOf.set(controller.signal, undefined);
+  const signal: SharedSignal = controller.signal;
+  setMaxListeners(0, signal);
+  signal[calls] = undefined;
   return controller;
 }
 
-/** What is called when a shared signal aborts: one listener for all of it, since the platform's listeners are slow to add and remove. */
-const callsOf = new WeakMap<AbortSignal, Set<() => void> | undefined>();
+/** On a shared signal: what is called when it aborts. One listener for all of it, since the platform's are slow to add and remove. */
+const calls = Symbol("calls");
+
+interface SharedSignal extends AbortSignal {
+  [calls]?: Set<() => void> | undefined;
+}
 
 /** Calls `fn` once when the signal aborts; not where it has aborted before. Take it back with {@link forgetAbort}. */
-export function onAbort(signal: AbortSignal, fn: () => void): void {
-  const calls = callsOf.get(signal);
-  if (calls) calls.add(fn);
-  else if (callsOf.has(signal)) callsOf.set(signal, listened(signal).add(fn));
+export function onAbort(signal: SharedSignal, fn: () => void): void {
+  const listened = signal[calls];
+  if (listened) listened.add(fn);
+  else if (calls in signal) listen(signal).add(fn);
   else signal.addEventListener("abort", fn, { once: true });
 }
 
 /** Takes back what was given to {@link onAbort}. */
-export function forgetAbort(signal: AbortSignal, fn: () => void): void {
-  const calls = callsOf.get(signal);
-  if (calls) calls.delete(fn);
+export function forgetAbort(signal: SharedSignal, fn: () => void): void {
+  const listened = signal[calls];
+  if (listened) listened.delete(fn);
   else signal.removeEventListener("abort", fn);
 }
 
-function listened(signal: AbortSignal): Set<() => void> {
-  const calls = new Set<() => void>();
+function listen(signal: SharedSignal): Set<() => void> {
+  const all = new Set<() => void>();
+  signal[calls] = all;
   const callAll = () => {
-    for (const fn of calls) fn();
-    calls.clear();
+    for (const fn of all) fn();
+    all.clear();
   };
   signal.addEventListener("abort", callAll, { once: true });
-  return calls;
+  return all;
 }
 
 /** A signal that never aborts. */

@@ -61,9 +61,9 @@ export interface ReadPlan {
   /** Where no other replica is left, one that lags no more than this will do. */
   readonly maxStalenessMs: number | undefined;
   /** A replica refused it as a write. */
-  readonly onMisroute: () => void;
+  onMisroute(): void;
   /** Does what has to be done around it when it then runs on the primary. */
-  readonly refused?: <T>(onPrimary: () => Promise<T>) => Promise<T>;
+  refused?<T>(onPrimary: () => Promise<T>): Promise<T>;
 }
 
 /** A read that has been tried once. */
@@ -72,16 +72,22 @@ interface FailedTry {
   readonly error: unknown;
 }
 
-/** What may be done about a write that failed. */
-export interface WritePlan {
-  /** For the metric. */
-  readonly kind: string;
+/** What may be done about work on the primary that failed. */
+interface PrimaryPlan {
   /** Doing it twice does no harm, so that it is tried again when its outcome is not known. */
   readonly idempotent: boolean;
   /** A server that refuses it as a write has done nothing of it. */
   readonly refusedWhole: boolean;
   /** A server that loses its connection undoes it. */
   readonly undoneWhenLost: boolean;
+  /** It is a read: its caller waits for no failover to end. */
+  readonly reading: boolean;
+}
+
+/** Work that may write. */
+export interface WritePlan extends PrimaryPlan {
+  /** For the metric. */
+  readonly kind: string;
 }
 
 /** Why a read that could go to a replica ended at the primary. */
@@ -210,38 +216,53 @@ export class Executor {
   ): Promise<T> {
     const plan = { idempotent: repeatable, refusedWhole: true, undoneWhenLost: repeatable, reading: true };
     using permit = (await this.#deps.gate?.enter(readKinds[reason], signal)) ?? Permit.none;
-    const [value, host] = await this.#onPrimary((host) => attempt(host, permit), plan, signal);
+    let served: Host | undefined;
+    const onHost = (host: Host) => {
+      served = host;
+      return attempt(host, permit);
+    };
+    const value = await this.#onPrimary(onHost, plan, signal);
     // A replica that serves the session's next read must not be older than this answer.
-    if (reason === "no_replica" || reason === "lag" || reason === "conflict") session.pinned = host;
+    if (reason === "no_replica" || reason === "lag" || reason === "conflict") session.pinned = served;
     this.#deps.metrics.reads.add(1, { target: "primary", reason });
     return value;
   }
 
   /** Runs what may write on the primary. Errors: `database_unavailable` (nothing happened), `outcome_unknown`. */
-  async write<T>(plan: WritePlan, attempt: Attempt<T>, signal: AbortSignal): Promise<T> {
+  write<T>(plan: WritePlan, attempt: Attempt<T>, signal: AbortSignal): Promise<T> {
     this.#deps.metrics.writes.add(1, { kind: plan.kind });
     this.#deps.retries.noteRequest();
-    const [value] = await this.#onPrimary((host) => attempt(host, Permit.none), { ...plan, reading: false }, signal);
-    return value;
+    return this.#onPrimary(attempt, plan, signal);
   }
 
-  async #onPrimary<T>(
-    attempt: (host: Host) => Promise<T>,
-    plan: Omit<WritePlan, "kind"> & { reading: boolean },
+  #onPrimary<T>(attempt: Attempt<T>, plan: PrimaryPlan, signal: AbortSignal): Promise<T> {
+    const startedMs = this.#deps.clock.monotonic();
+    const host = this.#deps.hosts.snapshot.primary?.host;
+    if (!host) return this.#persist(attempt, plan, signal, startedMs, undefined);
+    return attempt(host, Permit.none).catch((error: unknown) => this.#persist(attempt, plan, signal, startedMs, { host, error }));
+  }
+
+  /** All that the primary may need beyond a first try that succeeds; `failed` is that try. */
+  async #persist<T>(
+    attempt: Attempt<T>,
+    plan: PrimaryPlan,
     signal: AbortSignal,
-  ): Promise<[T, Host]> {
+    startedMs: number,
+    failed: FailedTry | undefined,
+  ): Promise<T> {
     const { clock, hosts, retries } = this.#deps;
-    const endMs = clock.monotonic() + this.#options.primaryDeadlineMs;
+    const endMs = startedMs + this.#options.primaryDeadlineMs;
     let repeatedAtOnce = false;
     let maybeDone = false;
-    for (let tries = 1; ; tries++) {
-      const host = hosts.snapshot.primary?.host;
-      let failure: unknown;
-      try {
-        if (host) return [await attempt(host), host];
-        failure = noPrimary(hosts.snapshot.withoutPrimary);
-      } catch (error) {
-        failure = error;
+    for (let tries = 1, last = failed; ; tries++, last = undefined) {
+      const host = last ? last.host : hosts.snapshot.primary?.host;
+      let failure = last ? last.error : noPrimary(hosts.snapshot.withoutPrimary);
+      if (host && !last) {
+        try {
+          return await attempt(host, Permit.none);
+        } catch (error) {
+          failure = error;
+        }
       }
       const kind = host ? this.#note(host, failure, signal) : "connect_failed";
       if (signal.aborted) throw failure;

@@ -4,10 +4,11 @@ import { type DbMetrics, defineDbMetrics } from "./db-metrics.ts";
 import type { DiscoveryLoop } from "./discovery/discovery-loop.ts";
 import { Executor } from "./executor.ts";
 import { isSerializationFailure } from "./hosts/error-class.ts";
-import type { Host, QueryResult } from "./hosts/host.ts";
+import type { Host } from "./hosts/host.ts";
 import type { HostList } from "./hosts/host-list.ts";
 import type { HostMonitor } from "./hosts/host-monitor.ts";
 import { type HostStatus, hostStatuses } from "./hosts/host-status.ts";
+import type { QueryResult } from "./hosts/statement.ts";
 import { captured, checkJob, type JobCheck, type JobOptions, type JobPositions, jobBinding } from "./jobs/job-positions.ts";
 import type {
   LoadBalancerDeps,

@@ -1,7 +1,8 @@
 import { CodedError, Mutex, neverAborted } from "../base/index.ts";
 import { type Analysis, refuseUseless } from "./analyse.ts";
 import { errorClass, isClientTimeout } from "./hosts/error-class.ts";
-import type { Host, Lease, QueryResult, Values } from "./hosts/host.ts";
+import type { Host, Lease } from "./hosts/host.ts";
+import type { QueryResult, Values } from "./hosts/statement.ts";
 import type { OpenTransaction } from "./session.ts";
 import { Transaction } from "./transaction.ts";
 
@@ -11,7 +12,7 @@ export interface PinnedConnectionDeps {
   readonly lease: Lease;
   readonly analyse: (text: string) => Analysis;
   /** Told before everything that may write, and after it where it was done. */
-  readonly onWrite: (outcome: { readonly acknowledged: boolean }) => Promise<void>;
+  readonly onWrite: (outcome: { readonly acknowledged: boolean }) => Promise<void> | undefined;
   readonly signal: AbortSignal;
 }
 

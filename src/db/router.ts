@@ -1,12 +1,13 @@
 import { CodedError } from "../base/index.ts";
 import { type Analysis, refuseUseless } from "./analyse.ts";
 import type { Classifier } from "./classify.ts";
-import type { Executor, ReadPlan } from "./executor.ts";
-import type { Host, Lease, QueryResult, Values } from "./hosts/host.ts";
+import type { Executor, ReadPlan, WritePlan } from "./executor.ts";
+import type { Host, Lease } from "./hosts/host.ts";
+import type { QueryResult, Values } from "./hosts/statement.ts";
 import type { QueryOptions, TransactionOptions } from "./options.ts";
 import { heldHost } from "./overload/held-host.ts";
 import type { Permit } from "./overload/permit.ts";
-import { type Frame, Frames } from "./session.ts";
+import { type Frame, Frames, type Session } from "./session.ts";
 import type { Sticking } from "./sticking/sticking.ts";
 import type { SwitchValues } from "./switches.ts";
 import { Transaction, type TransactionDeps, type TransactionHost, type TransactionPlan, writeRefused } from "./transaction.ts";
@@ -22,6 +23,8 @@ export interface RouterDeps {
 /** A transaction's options once it is known whether it only reads. */
 export type ReadOnlyKnown = TransactionOptions & { readonly readOnly: boolean };
 
+const transactionPlan: WritePlan = { kind: "transaction", idempotent: false, refusedWhole: true, undoneWhenLost: true, reading: false };
+const connectionPlan: WritePlan = { ...transactionPlan, kind: "connection", idempotent: true };
 const keeping = { discard: false };
 const discarding = { discard: true };
 
@@ -114,24 +117,25 @@ export class Router {
     if (readOnly) {
       return await executor.readPrimary({ session, repeatable }, onPrimary, route.reason === "sticky" ? "sticky" : "block", signal);
     }
-    const plan = { kind: "transaction", idempotent: false, refusedWhole: true, undoneWhenLost: true };
-    return await executor.write(plan, onPrimary, signal);
+    return await executor.write(transactionPlan, onPrimary, signal);
   }
 
   /** A connection to the primary, for a piece of work that needs one for itself. */
   async connection(signal: AbortSignal): Promise<{ readonly host: Host; readonly lease: Lease }> {
-    const plan = { kind: "connection", idempotent: true, refusedWhole: true, undoneWhenLost: true };
-    return await this.#deps.executor.write(plan, async (host) => ({ host, lease: await host.acquire(signal) }), signal);
+    return await this.#deps.executor.write(connectionPlan, async (host) => ({ host, lease: await host.acquire(signal) }), signal);
   }
 
-  /** Notes that something may have been written; what the session's keys must see is published when it ends. */
-  async wrote(frame: Frame, { acknowledged }: { readonly acknowledged: boolean }): Promise<void> {
+  /**
+   * Notes that something may have been written; what the session's keys must see is published when it ends. Where it has ended, the
+   * promise is that of the publication.
+   */
+  wrote(frame: Frame, { acknowledged }: { readonly acknowledged: boolean }): Promise<void> | undefined {
     const { session } = frame;
     mark(frame);
-    if (frame.ignoreWrites) return;
+    if (frame.ignoreWrites) return undefined;
     session.unpublished = true;
     if (acknowledged) session.acknowledged = true;
-    if (session.ended) await this.#deps.sticking.publish(session);
+    return session.ended ? this.#deps.sticking.publish(session) : undefined;
   }
 
   #read<T>(
@@ -143,45 +147,19 @@ export class Router {
     signal: AbortSignal,
   ): Promise<T> {
     const { executor, classifier } = this.#deps;
-    const { session } = frame;
     const route = this.#route(frame);
     // A replica takes one statement at a time, and the server does not parse several with parameters.
     if (!route.replica || analysis.statementCount > 1) {
       const reason = route.replica ? "ambiguous" : route.reason === "sticky" ? "sticky" : "block";
-      return executor.readPrimary({ session, repeatable }, attempt, reason, signal);
+      return executor.readPrimary({ session: frame.session, repeatable }, attempt, reason, signal);
     }
-    const onMisroute = () => {
-      classifier.learnWrite(text);
-      if (frame.onWrite === "throw") throw writeRefused(analysis.reasons);
-      mark(frame);
-    };
-    const refused = <V>(onPrimary: () => Promise<V>) => this.#wroteAfterAll(frame, onPrimary);
-    const plan = { session, followsWrites: Frames.followsWrites(frame), repeatable, maxStalenessMs, onMisroute, refused };
-    return executor.read(plan, attempt, signal);
+    return executor.read(new RoutedRead(this, classifier, frame, analysis, text, { repeatable, maxStalenessMs }), attempt, signal);
   }
 
-  /** What a replica refused as a write was one. */
-  async #wroteAfterAll<T>(frame: Frame, onPrimary: () => Promise<T>): Promise<T> {
-    try {
-      const value = await onPrimary();
-      await this.wrote(frame, { acknowledged: true });
-      return value;
-    } catch (error) {
-      if (!CodedError.is(error, "database_unavailable")) await this.wrote(frame, { acknowledged: false });
-      throw error;
-    }
-  }
-
-  async #write<T>(
-    frame: Frame,
-    analysis: Analysis,
-    options: QueryOptions,
-    attempt: (host: Host) => Promise<T>,
-    signal: AbortSignal,
-  ): Promise<T> {
+  #write<T>(frame: Frame, analysis: Analysis, options: QueryOptions, attempt: (host: Host) => Promise<T>, signal: AbortSignal): Promise<T> {
     const { executor } = this.#deps;
     if (analysis.kind === "empty") {
-      return await executor.readPrimary({ session: frame.session, repeatable: true }, attempt, "ambiguous", signal);
+      return executor.readPrimary({ session: frame.session, repeatable: true }, attempt, "ambiguous", signal);
     }
     if (frame.onWrite === "throw" && analysis.kind === "write") throw writeRefused(analysis.reasons);
     // Before it runs: a read that starts meanwhile must not be older than what this call may return.
@@ -189,16 +167,18 @@ export class Router {
     const idempotent = options.idempotent === true;
     // A procedure may have committed a part before the server refused the rest.
     const refusedWhole = idempotent || analysis.kind !== "ambiguous";
-    const plan = { kind: analysis.kind, idempotent, refusedWhole, undoneWhenLost: false };
-    try {
-      const value = await executor.write(plan, attempt, signal);
-      await this.wrote(frame, { acknowledged: true });
-      return value;
-    } catch (error) {
-      // Nothing was done, so that later sessions have nothing to see.
-      if (idempotent || !CodedError.is(error, "database_unavailable")) await this.wrote(frame, { acknowledged: false });
-      throw error;
-    }
+    const plan = { kind: analysis.kind, idempotent, refusedWhole, undoneWhenLost: false, reading: false };
+    return executor.write(plan, attempt, signal).then(
+      (value) => {
+        const noted = this.wrote(frame, { acknowledged: true });
+        return noted ? noted.then(() => value) : value;
+      },
+      async (error: unknown) => {
+        // Nothing was done, so that later sessions have nothing to see.
+        if (idempotent || !CodedError.is(error, "database_unavailable")) await this.wrote(frame, { acknowledged: false });
+        throw error;
+      },
+    );
   }
 
   #prepare(frame: Frame): Promise<void> | undefined {
@@ -212,6 +192,60 @@ export class Router {
 
   #triesReplica(frame: Frame): boolean {
     return this.#deps.switches.replicaReads && Frames.ambiguousToReplica(frame);
+  }
+}
+
+/** A read on its way to a replica, which may refuse it as a write. */
+class RoutedRead implements ReadPlan {
+  readonly repeatable: boolean;
+  readonly maxStalenessMs: number | undefined;
+  readonly #router: Router;
+  readonly #classifier: Classifier;
+  readonly #frame: Frame;
+  readonly #analysis: Analysis;
+  readonly #text: string;
+
+  constructor(
+    router: Router,
+    classifier: Classifier,
+    frame: Frame,
+    analysis: Analysis,
+    text: string,
+    { repeatable, maxStalenessMs }: Pick<ReadPlan, "repeatable" | "maxStalenessMs">,
+  ) {
+    this.#router = router;
+    this.#classifier = classifier;
+    this.#frame = frame;
+    this.#analysis = analysis;
+    this.#text = text;
+    this.repeatable = repeatable;
+    this.maxStalenessMs = maxStalenessMs;
+  }
+
+  get session(): Session {
+    return this.#frame.session;
+  }
+
+  get followsWrites(): boolean {
+    return Frames.followsWrites(this.#frame);
+  }
+
+  onMisroute(): void {
+    this.#classifier.learnWrite(this.#text);
+    if (this.#frame.onWrite === "throw") throw writeRefused(this.#analysis.reasons);
+    mark(this.#frame);
+  }
+
+  /** What a replica refused as a write was one. */
+  async refused<T>(onPrimary: () => Promise<T>): Promise<T> {
+    try {
+      const value = await onPrimary();
+      await this.#router.wrote(this.#frame, { acknowledged: true });
+      return value;
+    } catch (error) {
+      if (!CodedError.is(error, "database_unavailable")) await this.#router.wrote(this.#frame, { acknowledged: false });
+      throw error;
+    }
   }
 }
 

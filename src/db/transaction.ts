@@ -1,7 +1,8 @@
 import { CodedError, errnoOf, Mutex, neverAborted } from "../base/index.ts";
 import { type Analysis, refuseUseless } from "./analyse.ts";
 import { errorClass, isClientTimeout, NotConnectedError } from "./hosts/error-class.ts";
-import type { Host, Lease, QueryResult, Values } from "./hosts/host.ts";
+import type { Host, Lease } from "./hosts/host.ts";
+import type { QueryResult, Values } from "./hosts/statement.ts";
 import type { IsolationLevel, OpenTransaction } from "./session.ts";
 
 /** Where and how a transaction begins; decided when its first statement comes. */
@@ -23,7 +24,7 @@ type Starter = <T>(
 export type TransactionHost = Pick<Host, "acquire" | "name" | "role">;
 
 /** Told at the end of a transaction that has written, or may have: `acknowledged` where it is known to be committed. */
-type OnWritten = (outcome: { readonly acknowledged: boolean }) => Promise<void>;
+type OnWritten = (outcome: { readonly acknowledged: boolean }) => Promise<void> | undefined;
 
 /** What a transaction works with. */
 export interface TransactionDeps {

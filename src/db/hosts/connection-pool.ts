@@ -1,4 +1,4 @@
-import { type Clock, forgetAbort, onAbort } from "../../base/index.ts";
+import type { Clock } from "../../base/index.ts";
 import { poolEndedMessage, poolTimeoutMessage } from "./error-class.ts";
 import type { RoleClient } from "./role-client.ts";
 
@@ -38,12 +38,12 @@ export class PooledConnection {
   }
 }
 
-interface Waiter {
-  readonly resolve: (connection: PooledConnection) => void;
-  readonly reject: (error: unknown) => void;
-  readonly signal: AbortSignal;
-  readonly giveUp: () => void;
-  readonly untilMs: number;
+/** Who waits for a connection. One of the two is called, once. */
+export interface Waiter {
+  /** The connection is theirs, to give back once. */
+  readonly granted: (connection: PooledConnection) => void;
+  /** With what opening one failed with, or the wait's end. */
+  readonly refused: (error: unknown) => void;
 }
 
 /**
@@ -57,10 +57,11 @@ export class ConnectionPool {
   readonly #connections = new Set<PooledConnection>();
   /** Those that serve nobody, the one used last at the end. */
   readonly #idle: PooledConnection[] = [];
-  /** The first one has waited longest. */
-  readonly #waiters = new Set<Waiter>();
+  /** Until when they wait; the first one has waited longest. */
+  readonly #waiters = new Map<Waiter, number>();
   readonly #closing = new Set<Promise<void>>();
   #opening = 0;
+  #lent = 0;
   #waitTimer: Disposable | undefined;
   #idleTimer: Disposable | undefined;
   #ended: Promise<void> | undefined;
@@ -80,6 +81,11 @@ export class ConnectionPool {
     return this.#idle.length;
   }
 
+  /** Who uses a connection or waits for one. */
+  get users(): number {
+    return this.#lent + this.#waiters.size;
+  }
+
   /** Whether there may be no more connections and those in use are the reason for it, not one that does not open. */
   get exhausted(): boolean {
     if (this.#connections.size < this.#options.size || this.#idle.length > 0 || this.#opening === this.#connections.size) return false;
@@ -91,34 +97,35 @@ export class ConnectionPool {
   /** An idle connection, where there is one. Give it back once. */
   take(): PooledConnection | undefined {
     const connection = this.#idle.pop();
-    if (connection) connection.state = "lent";
+    if (connection) this.#lend(connection);
     return connection;
   }
 
-  /** The first connection that is free, an open one or a new one. Give it back once. Errors: what opening one failed with, or the wait's end. */
-  wait(signal: AbortSignal): Promise<PooledConnection> {
-    if (this.#ended) return Promise.reject(endedError());
-    return new Promise((resolve, reject) => {
-      const giveUp = () => {
-        this.#waiters.delete(waiter);
-        reject(signal.reason);
-      };
-      const waiter = { resolve, reject, signal, giveUp, untilMs: this.#deps.clock.monotonic() + this.#options.waitMs };
-      this.#waiters.add(waiter);
-      onAbort(signal, giveUp);
-      this.#openMore();
-      this.#watchWaiters();
-    });
+  /** Asks for the first connection that is free, an open one or a new one. */
+  wait(waiter: Waiter): void {
+    if (this.#ended) {
+      waiter.refused(endedError());
+      return;
+    }
+    this.#waiters.set(waiter, this.#deps.clock.monotonic() + this.#options.waitMs);
+    this.#openMore();
+    this.#watchWaiters();
+  }
+
+  /** Takes back what was asked for; nothing is called any more. Returns whether it still waited. */
+  withdraw(waiter: Waiter): boolean {
+    return this.#waiters.delete(waiter);
   }
 
   /** Takes a connection back: for the next one who waits, or idle, or, where it is broken or too old, closed. */
   give(connection: PooledConnection): void {
+    if (connection.state === "lent") this.#lent--;
     const nowMs = this.#deps.clock.monotonic();
     const usable = !connection.broken && !connection.unwanted && !this.#isOld(connection, nowMs);
     const waiter = usable ? this.#nextWaiter() : undefined;
     if (waiter) {
-      connection.state = "lent";
-      waiter.resolve(connection);
+      this.#lend(connection);
+      waiter.granted(connection);
     } else if (!usable || this.#ended) {
       this.#close(connection);
     } else {
@@ -132,7 +139,7 @@ export class ConnectionPool {
   /** Cuts what is lent; it is closed as soon as it comes back. After `end`, nobody waits any longer either. Returns how many were cut. */
   cut(): number {
     let count = 0;
-    if (this.#ended) for (let waiter = this.#nextWaiter(); waiter; waiter = this.#nextWaiter()) waiter.reject(endedError());
+    if (this.#ended) for (let waiter = this.#nextWaiter(); waiter; waiter = this.#nextWaiter()) waiter.refused(endedError());
     for (const connection of this.#connections) {
       if (connection.state !== "lent") continue;
       count++;
@@ -161,10 +168,15 @@ export class ConnectionPool {
     await Promise.all(this.#closing);
   }
 
+  #lend(connection: PooledConnection): void {
+    connection.state = "lent";
+    this.#lent++;
+  }
+
   #nextWaiter(): Waiter | undefined {
-    for (const waiter of this.#waiters) {
+    if (this.#waiters.size === 0) return undefined;
+    for (const waiter of this.#waiters.keys()) {
       this.#waiters.delete(waiter);
-      forgetAbort(waiter.signal, waiter.giveUp);
       return waiter;
     }
     return undefined;
@@ -188,7 +200,7 @@ export class ConnectionPool {
       this.give(connection);
     } catch (error) {
       this.#opening--;
-      this.#nextWaiter()?.reject(error);
+      this.#nextWaiter()?.refused(error);
       this.#close(connection);
     }
   }
@@ -237,15 +249,15 @@ export class ConnectionPool {
 
   #watchWaiters(): void {
     if (this.#waitTimer) return;
-    const [first] = this.#waiters;
-    if (!first) return;
-    const waitMs = Math.max(0, first.untilMs - this.#deps.clock.monotonic());
+    const [firstUntilMs] = this.#waiters.values();
+    if (firstUntilMs === undefined) return;
+    const waitMs = Math.max(0, firstUntilMs - this.#deps.clock.monotonic());
     this.#waitTimer = this.#deps.clock.timer(Math.ceil(waitMs), () => {
       this.#waitTimer = undefined;
       const nowMs = this.#deps.clock.monotonic();
-      for (const { untilMs } of this.#waiters) {
+      for (const untilMs of this.#waiters.values()) {
         if (untilMs > nowMs) break;
-        this.#nextWaiter()?.reject(new Error(poolTimeoutMessage));
+        this.#nextWaiter()?.refused(new Error(poolTimeoutMessage));
       }
       this.#watchWaiters();
     });

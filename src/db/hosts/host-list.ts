@@ -86,21 +86,25 @@ export type ReplicaChoice = "least_outstanding" | "random";
 
 /** A usable replica that is not in `except`, chosen by weight, one with room where any has; undefined where there is none. */
 export function pickReplica(
-  snapshot: HostSnapshot,
+  { replicas }: HostSnapshot,
   except: ReadonlySet<Host>,
   random: Random,
   choice: ReplicaChoice = "least_outstanding",
 ): Host | undefined {
-  const usable: ReplicaState[] = [];
+  let some: ReplicaState | undefined;
+  let count = 0;
   let saturated = 0;
-  for (const state of snapshot.replicas) {
+  for (const state of replicas) {
     if (!state.usable || except.has(state.host)) continue;
-    usable.push(state);
+    some = state;
+    count++;
     if (state.host.saturated) saturated++;
   }
-  const mixed = saturated > 0 && saturated < usable.length;
-  const candidates = mixed ? usable.filter(({ host }) => !host.saturated) : usable;
-  if (candidates.length <= 1) return candidates[0]?.host;
+  if (count <= 1) return some?.host;
+  const all = count === replicas.length && saturated === 0;
+  const mixed = saturated > 0 && saturated < count;
+  const candidates = all ? replicas : replicas.filter((one) => one.usable && !except.has(one.host) && !(mixed && one.host.saturated));
+  if (candidates.length === 1) return candidates[0]?.host;
   const a = byWeight(candidates, random, undefined);
   if (choice === "random") return a.host;
   const b = byWeight(candidates, random, a);

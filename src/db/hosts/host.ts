@@ -4,37 +4,13 @@ import { type Clock, CodedError, forgetAbort, onAbort, startDeadline } from "../
 import type { Logger } from "../../observability/index.ts";
 import type { Position } from "../position/position.ts";
 import { requestCancel } from "./cancel-request.ts";
-import { ConnectionPool, type PooledConnection } from "./connection-pool.ts";
+import { ConnectionPool, type PooledConnection, type Waiter } from "./connection-pool.ts";
 import type { ServerAddress } from "./connection-url.ts";
-import {
-  type ErrorClass,
-  errorClass,
-  isClientTimeout,
-  NotConnectedError,
-  poisonsConnection,
-  poolTimeoutMessage,
-  readTimeoutMessage,
-} from "./error-class.ts";
+import { type ErrorClass, errorClass, isClientTimeout, NotConnectedError, poisonsConnection, poolTimeoutMessage } from "./error-class.ts";
 import { LatencyWindow } from "./latency-window.ts";
 import { type AnnouncedRole, RoleClient } from "./role-client.ts";
 import { type FactsRow, factsOf, factsSql, reachedPosition, type ServerFacts, writtenPosition } from "./server-facts.ts";
-
-/** A statement that was sent, and how its caller is told that nobody waits any longer. */
-interface RunningStatement {
-  readonly startedMs: number;
-  readonly fail: (error: unknown) => void;
-}
-
-/** Parameters of a statement: `$1` is the first. */
-export type Values = readonly unknown[] | undefined;
-
-/** One statement's outcome, as the driver gives it. */
-export interface QueryResult<R = Record<string, unknown>> {
-  readonly rows: R[];
-  /** Null for statements that count no rows. */
-  readonly rowCount: number | null;
-  readonly command: string;
-}
+import { type QueryResult, Statement, type StatementDeps, type Values } from "./statement.ts";
 
 /** How connections to one server behave. */
 export interface HostOptions {
@@ -102,10 +78,9 @@ export class Host {
   readonly #pool: ConnectionPool;
   readonly #options: HostOptions;
   readonly #deps: HostDeps;
-  /** Statements that run, those sent first first. */
-  readonly #running = new Set<RunningStatement>();
+  readonly #running = new Set<Statement>();
+  readonly #statements: StatementDeps;
   readonly #cancels = new Set<Promise<void>>();
-  #outstanding = 0;
   #doubted = false;
   #patience: Disposable | undefined;
 
@@ -132,16 +107,29 @@ export class Host {
         onIdleError: (error) => deps.logger.debug("idle database connection lost", { host: this.name, error }),
       },
     );
+    this.#statements = {
+      clock: deps.clock,
+      pool: this.#pool,
+      latency: this.latency,
+      running: this.#running,
+      single: role === "replica",
+      onSend: () => {
+        this.#patience ??= this.#startPatience(options.statementTimeoutMs + 1000);
+      },
+      refusal: (error) => this.#refusal(error),
+      onFailure: (connection, error, startedMs, signal) => this.#onFailure(connection, error, startedMs, signal),
+      giveBack: (connection) => this.#giveBack(connection),
+    };
   }
 
   /** Callers that hold or wait for a connection now. */
   get outstanding(): number {
-    return this.#outstanding;
+    return this.#pool.users;
   }
 
   /** As many callers as it may have at once. */
   get saturated(): boolean {
-    return this.role === "replica" && this.#outstanding >= this.#options.maxOutstandingPerReplica;
+    return this.role === "replica" && this.outstanding >= this.#options.maxOutstandingPerReplica;
   }
 
   /** Connections open now, and how many of them are idle. */
@@ -150,22 +138,35 @@ export class Host {
   }
 
   /** Lends a connection. One that is in a doubtful state when it comes back is closed. Errors: `NotConnectedError`. */
-  async acquire(signal: AbortSignal): Promise<Lease> {
-    return this.#lease(this.#takeIdle(signal) ?? (await this.#takeNext(signal)));
+  acquire(signal: AbortSignal): Promise<Lease> {
+    return new Promise((resolve, reject) => {
+      this.#checkRoom(signal);
+      const idle = this.#pool.take();
+      if (idle) return resolve(this.#lease(idle));
+      const giveUp = () => {
+        if (this.#pool.withdraw(waiter)) reject(signal.reason);
+      };
+      const waiter: Waiter = {
+        granted: (connection) => {
+          forgetAbort(signal, giveUp);
+          resolve(this.#lease(connection));
+        },
+        refused: (error) => {
+          forgetAbort(signal, giveUp);
+          reject(this.#refusal(error));
+        },
+      };
+      onAbort(signal, giveUp);
+      this.#pool.wait(waiter);
+    });
   }
 
   /** One statement on any connection. With `discard`, the connection is closed afterwards. */
-  async query<R>(text: string, values: Values, options: { discard: boolean }, signal: AbortSignal): Promise<QueryResult<R>> {
-    const connection = this.#takeIdle(signal) ?? (await this.#takeNext(signal));
-    if (options.discard) connection.unwanted = true;
-    const startedMs = this.#deps.clock.monotonic();
-    try {
-      return await this.#send<R>(connection, text, values, startedMs, signal);
-    } catch (error) {
-      throw await this.#failed(connection, error, startedMs, signal);
-    } finally {
-      this.#giveBack(connection);
-    }
+  query<R>(text: string, values: Values, options: { discard: boolean }, signal: AbortSignal): Promise<QueryResult<R>> {
+    return new Promise((resolve, reject) => {
+      this.#checkRoom(signal);
+      new Statement({ text, values, signal, resolve, reject }, this.#statements).runOnAny(options);
+    });
   }
 
   /** What can be read here now, as a place in the log of the primary, whose own place names that log; undefined where it is not known. */
@@ -237,40 +238,27 @@ export class Host {
     this.#deps.onRoleDoubt?.(this);
   }
 
-  #takeIdle(signal: AbortSignal): PooledConnection | undefined {
+  /** Throws where the caller has gone, or too many wait already. */
+  #checkRoom(signal: AbortSignal): void {
     signal.throwIfAborted();
-    const connection = this.#pool.take();
-    if (connection) this.#outstanding++;
-    return connection;
+    const { poolSize, maxQueuedPerServer } = this.#options;
+    if (this.#pool.users >= poolSize + maxQueuedPerServer) throw new NotConnectedError(this.name, "overload", undefined);
   }
 
-  async #takeNext(signal: AbortSignal): Promise<PooledConnection> {
-    if (this.#outstanding >= this.#options.poolSize + this.#options.maxQueuedPerServer) {
-      throw new NotConnectedError(this.name, "overload", undefined);
-    }
-    this.#outstanding++;
-    try {
-      return await this.#pool.wait(signal);
-    } catch (error) {
-      this.#outstanding--;
-      if (signal.aborted) throw error;
-      // The same message for a server that hangs and a busy pool.
-      const exhausted = error instanceof Error && error.message === poolTimeoutMessage && this.#pool.exhausted;
-      throw new NotConnectedError(this.name, notConnectedReason(error, exhausted), error);
-    }
+  #refusal(error: unknown): NotConnectedError {
+    // The same message for a server that hangs and a busy pool.
+    const exhausted = error instanceof Error && error.message === poolTimeoutMessage && this.#pool.exhausted;
+    return new NotConnectedError(this.name, notConnectedReason(error, exhausted), error);
   }
 
   #lease(connection: PooledConnection): Lease {
     const { client } = connection;
     return {
-      query: async <R>(text: string, values: Values, signal: AbortSignal) => {
-        const startedMs = this.#deps.clock.monotonic();
-        try {
-          return await this.#send<R>(connection, text, values, startedMs, signal);
-        } catch (error) {
-          throw await this.#failed(connection, error, startedMs, signal);
-        }
-      },
+      query: <R>(text: string, values: Values, signal: AbortSignal) =>
+        new Promise<QueryResult<R>>((resolve, reject) => {
+          signal.throwIfAborted();
+          new Statement({ text, values, signal, resolve, reject }, this.#statements).runOn(connection);
+        }),
       get transactionStatus() {
         return client.getTransactionStatus() as "I" | "T" | "E" | null;
       },
@@ -282,14 +270,13 @@ export class Host {
   }
 
   #giveBack(connection: PooledConnection): void {
-    this.#outstanding--;
     // Whatever state a transaction left behind must not reach the next user.
     if (connection.client.getTransactionStatus() !== "I") connection.broken = true;
     this.#pool.give(connection);
   }
 
-  /** Draws the conclusions of a failure and gives back what it failed with. */
-  async #failed(connection: PooledConnection, error: unknown, startedMs: number, signal: AbortSignal): Promise<unknown> {
+  /** Draws the conclusions of a failure. */
+  async #onFailure(connection: PooledConnection, error: unknown, startedMs: number, signal: AbortSignal): Promise<void> {
     const { client } = connection;
     // Only the server's own answers would show one that answers nothing in time as quick.
     if (!signal.aborted && errorClass(error) === "slow") {
@@ -307,39 +294,6 @@ export class Host {
     if (!connection.broken && !(await this.#isReady(client, signal))) connection.broken = true;
     // The driver's leads to its socket, not to who asked. The reason of an abort is its caller's.
     if (!signal.aborted && error instanceof Error && !CodedError.is(error)) Error.captureStackTrace(error);
-    return error;
-  }
-
-  #send<R>({ client }: PooledConnection, text: string, values: Values, startedMs: number, signal: AbortSignal): Promise<QueryResult<R>> {
-    if (text.includes("\0")) throw new CodedError("invalid_argument", "an SQL text holds a NUL character");
-    signal.throwIfAborted();
-    return new Promise((resolve, reject) => {
-      // What comes after the caller has gone is for nobody.
-      const fail = (error: unknown) => {
-        if (!this.#running.delete(running)) return;
-        forgetAbort(signal, giveUp);
-        reject(error);
-      };
-      const running: RunningStatement = { startedMs, fail };
-      const giveUp = () => fail(signal.reason);
-      const done = (error: Error | null, result: pg.QueryResult) => {
-        if (error) {
-          fail(error);
-          return;
-        }
-        if (!this.#running.delete(running)) return;
-        forgetAbort(signal, giveUp);
-        const nowMs = this.#deps.clock.monotonic();
-        this.latency.add(nowMs - startedMs, nowMs);
-        resolve(result as QueryResult<R>);
-      };
-      this.#running.add(running);
-      onAbort(signal, giveUp);
-      this.#patience ??= this.#startPatience(this.#options.statementTimeoutMs + 1000);
-      // The extended protocol takes a single statement: no second one can ride along to a replica.
-      if (this.role === "replica" && !values?.length) client.query({ text, queryMode: "extended" } as pg.QueryConfig, done);
-      else client.query(text, values as unknown[], done);
-    });
   }
 
   /** Fails the statements that the server should have cancelled. All have the same time, so that one timer does for all. */
@@ -354,7 +308,7 @@ export class Host {
           this.#patience = this.#startPatience(leftMs);
           return;
         }
-        running.fail(new Error(readTimeoutMessage));
+        running.timeOut();
       }
     });
   }

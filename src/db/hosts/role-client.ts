@@ -1,5 +1,6 @@
-import type { Socket } from "node:net";
+import { Socket } from "node:net";
 import pg from "pg";
+import { DriverSocket } from "./driver-socket.ts";
 
 /** A server that hangs does not hear the farewell either: its connection is cut after this. */
 const farewellMs = 500;
@@ -10,14 +11,17 @@ export interface AnnouncedRole {
   readonly readOnly: boolean | undefined;
 }
 
+/** TLS brings its own. */
+const openSocket = (({ ssl }: { ssl?: unknown }) => (ssl ? new Socket() : new DriverSocket())) as () => Socket;
+
 /** A connection that listens to what servers since PostgreSQL 14 announce at the start, and with the next answer after a change. */
 export class RoleClient extends pg.Client {
   #announced: AnnouncedRole = { inRecovery: undefined, readOnly: undefined };
   /** Called at each announcement. */
   onAnnounced: (announced: AnnouncedRole) => void = () => {};
 
-  constructor(config?: string | pg.ClientConfig) {
-    super(config);
+  constructor(config: pg.ClientConfig) {
+    super({ ...config, stream: openSocket });
     const { connection } = this as unknown as { connection: NodeJS.EventEmitter };
     connection.on("parameterStatus", ({ parameterName, parameterValue }: { parameterName: string; parameterValue: string }) => {
       const on = parameterValue === "on";

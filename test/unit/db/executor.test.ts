@@ -29,7 +29,7 @@ const replicaState = (host: Host): ReplicaState => ({
 });
 const refused = (host: Host) => new NotConnectedError(host.name, "connect_failed", undefined);
 const serverError = (code: string, severity = "ERROR") => Object.assign(new Error(code), { code, severity });
-const certain: WritePlan = { kind: "write", idempotent: false, refusedWhole: true, undoneWhenLost: false };
+const certain: WritePlan = { kind: "write", idempotent: false, refusedWhole: true, undoneWhenLost: false, reading: false };
 
 /** An executor over hosts that do nothing, on virtual time; the random number is always the greatest. */
 function scene({ replicas = 0, stale = [] as string[], overload = undefined as Partial<OverloadOptions> | undefined } = {}) {

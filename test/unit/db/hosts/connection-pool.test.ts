@@ -1,6 +1,5 @@
 import { EventEmitter } from "node:events";
 import { expect, test } from "vitest";
-import { neverAborted } from "../../../../src/base/index.ts";
 import { ConnectionPool, type PooledConnection } from "../../../../src/db/hosts/connection-pool.ts";
 import type { RoleClient } from "../../../../src/db/hosts/role-client.ts";
 import { SimClock } from "../../../support/sim-clock.ts";
@@ -40,7 +39,8 @@ function scene({ size = 2, opens = () => Promise.resolve() }: { size?: number; o
       onIdleError: (error) => idleErrors.push(error),
     },
   );
-  const lend = async () => pool.take() ?? (await pool.wait(neverAborted));
+  const wait = () => new Promise<PooledConnection>((granted, refused) => pool.wait({ granted, refused }));
+  const lend = async () => pool.take() ?? (await wait());
   return { clock, clients, idleErrors, pool, lend };
 }
 
@@ -84,13 +84,14 @@ test("a wait ends after its time, and another one may still be served", async ()
 test("who gives up is not served, and what was opened for him is kept", async () => {
   let opened = () => {};
   const { pool, lend } = scene({ opens: () => new Promise((resolve) => (opened = resolve)) });
-  const caller = new AbortController();
-  const wait = pool.wait(caller.signal).catch((error: unknown) => error);
-  caller.abort("gone");
-  expect(await wait).toBe("gone");
+  const told: unknown[] = [];
+  const waiter = { granted: () => told.push("granted"), refused: () => told.push("refused") };
+  pool.wait(waiter);
+  expect([pool.withdraw(waiter), pool.withdraw(waiter)]).toEqual([true, false]);
   opened();
   await expect.poll(() => pool.idle).toBe(1);
   expect((await lend()).state).toBe("lent");
+  expect(told).toEqual([]);
 });
 
 test("a connection that cannot be opened fails one wait, and leaves its place to the next", async () => {

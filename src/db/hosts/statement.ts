@@ -1,0 +1,146 @@
+import type pg from "pg";
+import { type Clock, CodedError, forgetAbort, onAbort } from "../../base/index.ts";
+import type { ConnectionPool, PooledConnection, Waiter } from "./connection-pool.ts";
+import { readTimeoutMessage } from "./error-class.ts";
+import type { LatencyWindow } from "./latency-window.ts";
+
+/** Parameters of a statement: `$1` is the first. */
+export type Values = readonly unknown[] | undefined;
+
+/** One statement's outcome, as the driver gives it. */
+export interface QueryResult<R = Record<string, unknown>> {
+  readonly rows: R[];
+  /** Null for statements that count no rows. */
+  readonly rowCount: number | null;
+  readonly command: string;
+}
+
+/** What the statements for one server share. */
+export interface StatementDeps {
+  readonly clock: Clock;
+  readonly pool: ConnectionPool;
+  readonly latency: LatencyWindow;
+  /** Those that were sent and wait for their answer, the one sent first first. */
+  readonly running: Set<Statement>;
+  /** Use the protocol that takes a single statement: no second one can ride along. */
+  readonly single: boolean;
+  /** Called before one is sent. */
+  readonly onSend: () => void;
+  /** What the caller is told where there was no connection. */
+  readonly refusal: (error: unknown) => unknown;
+  /** Draws the conclusions of a failure; its caller is told when that is done. */
+  readonly onFailure: (connection: PooledConnection, error: unknown, startedMs: number, signal: AbortSignal) => Promise<void>;
+  readonly giveBack: (connection: PooledConnection) => void;
+}
+
+/** What is asked for, and by whom. */
+export interface StatementCall {
+  readonly text: string;
+  readonly values: Values;
+  readonly signal: AbortSignal;
+  /** One of the two is called, once. */
+  readonly resolve: (result: pg.QueryResult) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** One statement on its way to a server. It holds few objects and no promise of its own, since there is one for each call. */
+export class Statement implements Waiter {
+  readonly #deps: StatementDeps;
+  readonly #call: StatementCall;
+  readonly #giveUp = () => this.#abandon();
+  #connection: PooledConnection | undefined;
+  #discards = false;
+  #lent = false;
+  #startedMs = 0;
+
+  constructor(call: StatementCall, deps: StatementDeps) {
+    this.#call = call;
+    this.#deps = deps;
+  }
+
+  get startedMs(): number {
+    return this.#startedMs;
+  }
+
+  /** Runs it on the first connection that is free, and gives that back; with `discard`, to be closed. */
+  runOnAny({ discard }: { readonly discard: boolean }): void {
+    const { pool } = this.#deps;
+    this.#lent = true;
+    this.#discards = discard;
+    const idle = pool.take();
+    onAbort(this.#call.signal, this.#giveUp);
+    if (idle) this.granted(idle);
+    else pool.wait(this);
+  }
+
+  /** Runs it on a connection that its caller keeps. */
+  runOn(connection: PooledConnection): void {
+    onAbort(this.#call.signal, this.#giveUp);
+    this.granted(connection);
+  }
+
+  granted(connection: PooledConnection): void {
+    const { clock, onSend, running, single } = this.#deps;
+    const { text, values } = this.#call;
+    const { client } = connection;
+    if (this.#discards) connection.unwanted = true;
+    this.#connection = connection;
+    this.#startedMs = clock.monotonic();
+    running.add(this);
+    const answered = (error: Error | null, result: pg.QueryResult) => (error ? this.fail(error) : this.#done(result));
+    try {
+      if (text.includes("\0")) throw new CodedError("invalid_argument", "an SQL text holds a NUL character");
+      onSend();
+      if (single && !values?.length) client.query({ text, queryMode: "extended" } as pg.QueryConfig, answered);
+      else client.query(text, values as unknown[], answered);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  refused(error: unknown): void {
+    forgetAbort(this.#call.signal, this.#giveUp);
+    this.#call.reject(this.#deps.refusal(error));
+  }
+
+  /** Its server should have cancelled it by now. */
+  timeOut(): void {
+    this.fail(new Error(readTimeoutMessage));
+  }
+
+  #done(result: pg.QueryResult): void {
+    if (!this.#isOver()) return;
+    const { clock, latency } = this.#deps;
+    const nowMs = clock.monotonic();
+    latency.add(nowMs - this.#startedMs, nowMs);
+    this.#end();
+    this.#call.resolve(result);
+  }
+
+  fail(error: unknown): void {
+    if (!this.#isOver()) return;
+    const end = () => {
+      this.#end();
+      this.#call.reject(error);
+    };
+    this.#deps.onFailure(this.#connection as PooledConnection, error, this.#startedMs, this.#call.signal).then(end, end);
+  }
+
+  /** Nobody waits for it any longer. */
+  #abandon(): void {
+    const { signal, reject } = this.#call;
+    if (this.#connection) this.fail(signal.reason);
+    else if (this.#deps.pool.withdraw(this)) reject(signal.reason);
+  }
+
+  /** Whether this is its end: what comes later is for nobody. */
+  #isOver(): boolean {
+    if (!this.#deps.running.delete(this)) return false;
+    forgetAbort(this.#call.signal, this.#giveUp);
+    return true;
+  }
+
+  #end(): void {
+    if (this.#lent) this.#deps.giveBack(this.#connection as PooledConnection);
+  }
+}
