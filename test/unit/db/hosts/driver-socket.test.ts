@@ -13,7 +13,7 @@ beforeAll(async () => {
   ({ port } = server.address() as AddressInfo);
   const next = () => {
     accepted = once(server, "connection").then(([peer]) => peer as Socket);
-    accepted.then(next);
+    void accepted.then(next);
   };
   next();
   return () => new Promise<void>((resolve) => server.close(() => resolve()));
