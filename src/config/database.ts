@@ -53,6 +53,8 @@ function connectionOptions(value: ValueOf) {
     readOnlyReplicas: value("database.read_only_replicas"),
     maxOutstandingPerReplica: value("database.max_outstanding_per_replica"),
     maxQueuedPerServer: value("database.max_queued_per_server"),
+    prepareAfter: value("database.prepare_after"),
+    maxPrepared: value("database.max_prepared"),
     disconnectTimeoutMs: value("database.discovery.disconnect_timeout"),
     primaryAttempts: value("database.primary_attempts"),
     primaryBackoffMs: value("database.primary_backoff"),

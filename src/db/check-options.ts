@@ -33,6 +33,8 @@ const rules: Readonly<Record<NumberKeys<LoadBalancerOptions>, Rule>> = {
   maxLifetimeMs: wait,
   maxOutstandingPerReplica: atLeastOne,
   maxQueuedPerServer: amount,
+  prepareAfter: count,
+  maxPrepared: count,
   replicaCheckIntervalMs: wait,
   probeTimeoutMs: wait,
   disconnectTimeoutMs: waitOrNone,

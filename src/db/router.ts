@@ -3,7 +3,7 @@ import { type Analysis, refuseUseless } from "./analyse.ts";
 import type { Classifier } from "./classify.ts";
 import type { Executor, ReadPlan, WritePlan } from "./executor.ts";
 import type { Host, Lease } from "./hosts/host.ts";
-import type { QueryResult, Values } from "./hosts/statement.ts";
+import type { AnyConnectionOptions, QueryResult, Values } from "./hosts/statement.ts";
 import type { QueryOptions, TransactionOptions } from "./options.ts";
 import { heldHost } from "./overload/held-host.ts";
 import type { Permit } from "./overload/permit.ts";
@@ -25,8 +25,9 @@ export type ReadOnlyKnown = TransactionOptions & { readonly readOnly: boolean };
 
 const transactionPlan: WritePlan = { kind: "transaction", idempotent: false, refusedWhole: true, undoneWhenLost: true, reading: false };
 const connectionPlan: WritePlan = { ...transactionPlan, kind: "connection", idempotent: true };
-const keeping = { discard: false };
-const discarding = { discard: true };
+const preparing = { discard: false, prepare: true };
+const keeping = { discard: false, prepare: false };
+const discarding = { discard: true, prepare: false };
 
 /** Decides where a statement or a transaction runs, and keeps the session's record of what it did. */
 export class Router {
@@ -63,15 +64,15 @@ export class Router {
       onHost(host);
       // A replica refuses what the text does not show; the primary must be told to.
       if (frame.onWrite === "throw" && host.role === "primary") return this.#guarded<R>(host, text, values, signal);
-      return host.query<R>(text, values, analysis.leavesState ? discarding : keeping, signal);
+      return host.query<R>(text, values, connectionUse(analysis), signal);
     };
     const reads = readsOnly(analysis, options);
     const run = () =>
       reads || (analysis.kind === "ambiguous" && this.#triesReplica(frame))
         ? this.#read(frame, analysis, text, { repeatable: reads, maxStalenessMs: options.maxStalenessMs }, attempt, signal)
         : this.#write(frame, analysis, options, attempt, signal);
-    const preparing = reads || analysis.kind === "ambiguous" ? this.#prepare(frame) : undefined;
-    return preparing ? preparing.then(run) : run();
+    const prepared = reads || analysis.kind === "ambiguous" ? this.#prepare(frame) : undefined;
+    return prepared ? prepared.then(run) : run();
   }
 
   /** Runs a statement in a transaction of its own that only reads. */
@@ -252,6 +253,12 @@ class RoutedRead implements ReadPlan {
 function mark(frame: Frame): void {
   frame.session.performedWrite = true;
   if (!frame.ignoreWrites) frame.session.stuck = true;
+}
+
+/** A procedure may commit a part of its work, after which it must not be begun again without its name. */
+function connectionUse({ kind, leavesState, statementCount }: Analysis): AnyConnectionOptions {
+  if (leavesState) return discarding;
+  return statementCount === 1 && (kind === "read" || kind === "write") ? preparing : keeping;
 }
 
 function readsOnly(analysis: Analysis, { hint }: QueryOptions): boolean {

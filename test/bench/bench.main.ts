@@ -19,7 +19,8 @@ const benches: Record<string, () => Promise<Figure[]> | AsyncGenerator<Figure>> 
 };
 
 const dbOptions = {
-  pairs: 20,
+  rounds: 5,
+  pairs: 6,
   sampleMs: 250,
   warmUp: 15_000,
   concurrencies: [1, 8, 32],

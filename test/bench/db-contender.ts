@@ -17,7 +17,14 @@ export interface Contender extends AsyncDisposable {
   unit(fn: () => Promise<void>): Promise<void>;
 }
 
-export type ContenderName = "load balancer" | "load balancer, sessions" | "pg.Pool" | "aws wrapper" | "aws wrapper, no pool";
+export type ContenderName =
+  | "load balancer"
+  | "load balancer, sessions"
+  | "load balancer, prepared"
+  | "pg.Pool"
+  | "pg.Pool, prepared"
+  | "aws wrapper"
+  | "aws wrapper, no pool";
 
 /** Connections to each server. */
 const poolSize = 10;
@@ -26,22 +33,15 @@ const noUnit = (fn: () => Promise<void>) => fn();
 /** Opens a contender. */
 export const contenders: Readonly<Record<ContenderName, (servers: DbServers) => Promise<Contender>>> = {
   /** The load balancer, statements outside of any session. */
-  "load balancer": (servers) => openLoadBalancer(servers, false),
+  "load balancer": (servers) => openLoadBalancer(servers),
   /** The load balancer, each unit of work in a session. */
-  "load balancer, sessions": (servers) => openLoadBalancer(servers, true),
+  "load balancer, sessions": (servers) => openLoadBalancer(servers, { sessions: true }),
+  /** The load balancer, which prepares what runs often. */
+  "load balancer, prepared": (servers) => openLoadBalancer(servers, { prepareAfter: 5 }),
   /** The driver's own pool, one for each server: reads in turn to the replicas, writes to the primary, as who knows which is which would do. */
-  "pg.Pool": async ({ primary, replicas }) => {
-    const open = (connectionString: string) => new pg.Pool({ connectionString, max: poolSize });
-    const writes = open(primary);
-    const reads = replicas.map(open);
-    let turn = 0;
-    return {
-      read: (text, values) => (reads[++turn % reads.length] as pg.Pool).query(text, values),
-      write: (text, values) => writes.query(text, values),
-      unit: noUnit,
-      [Symbol.asyncDispose]: async () => void (await Promise.all([writes, ...reads].map((pool) => pool.end()))),
-    };
-  },
+  "pg.Pool": (servers) => openPools(servers, (text, values) => ({ text, values })),
+  /** The same with a name for each text, as the program itself would have to give. */
+  "pg.Pool, prepared": (servers) => openPools(servers, (text, values) => ({ name: text.slice(0, 40), text, values })),
   /** The wrapper's pools in the same manner, without plugins, which is the fastest that it can be set up. */
   "aws wrapper": async ({ primary, replicas }) => {
     const { AwsPgPoolClient } = await wrapper();
@@ -85,11 +85,27 @@ export const contenders: Readonly<Record<ContenderName, (servers: DbServers) => 
   },
 };
 
-async function openLoadBalancer({ primary, replicas }: DbServers, sessions: boolean): Promise<Contender> {
+async function openPools({ primary, replicas }: DbServers, query: (text: string, values: unknown[]) => pg.QueryConfig): Promise<Contender> {
+  const open = (connectionString: string) => new pg.Pool({ connectionString, max: poolSize });
+  const writes = open(primary);
+  const reads = replicas.map(open);
+  let turn = 0;
+  return {
+    read: (text, values) => (reads[++turn % reads.length] as pg.Pool).query(query(text, values)),
+    write: (text, values) => writes.query(query(text, values)),
+    unit: noUnit,
+    [Symbol.asyncDispose]: async () => void (await Promise.all([writes, ...reads].map((pool) => pool.end()))),
+  };
+}
+
+async function openLoadBalancer(
+  { primary, replicas }: DbServers,
+  { sessions = false, prepareAfter = 0 }: { sessions?: boolean; prepareAfter?: number } = {},
+): Promise<Contender> {
   // As it is built and shipped: what runs TypeScript directly makes it slower.
   const { href } = pathToFileURL(join(packageRoot, "dist", "src", "db", "index.js"));
   const { createLoadBalancer } = (await import(href)) as typeof import("../../src/db/index.ts");
-  const lb = await createLoadBalancer({ primary, replicas, poolSize });
+  const lb = await createLoadBalancer({ primary, replicas, poolSize, prepareAfter });
   const query = (text: string, values: unknown[]) => lb.query(text, values);
   return { read: query, write: query, unit: sessions ? (fn) => lb.session(fn) : noUnit, [Symbol.asyncDispose]: () => lb.close() };
 }

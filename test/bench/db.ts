@@ -10,7 +10,9 @@ import { benchTable, type Load, type LoadResult } from "./db-load.ts";
 import { type Figure, median } from "./figures.ts";
 
 export interface DbBenchOptions {
-  /** Samples of each contender, taken in turn, and how long one is. */
+  /** Times that both contenders of a comparison are started anew. */
+  readonly rounds: number;
+  /** Samples of each, taken in turn, and how long one is. */
   readonly pairs: number;
   readonly sampleMs: number;
   /** Statements of each contender before the first sample. */
@@ -66,6 +68,13 @@ function comparisons({ concurrencies, writeShares }: DbBenchOptions): Comparison
     ...all
       .filter(({ concurrency }) => concurrency === middle)
       .map((load): Comparison => ({ ours, peer: "aws wrapper", ...load, aim: ">= 2" })),
+    ...writeShares.flatMap((writeShare): Comparison[] => {
+      const load = { ours: "load balancer, prepared" as const, concurrency: middle, writeShare };
+      return [
+        { ...load, peer: "pg.Pool, prepared", aim: ">= 0.97", cpuAim: "<= 1 us" },
+        { ...load, peer: "aws wrapper", aim: ">= 2" },
+      ];
+    }),
     { ours, peer: "aws wrapper, no pool", concurrency: middle, writeShare: 0, aim: "none" },
   ];
 }
@@ -76,41 +85,46 @@ async function* compareAll(
   options: DbBenchOptions,
   progress: (line: string) => void,
 ): AsyncGenerator<Figure> {
-  const started = new Map<ContenderName, JsonAgent>();
-  const agentOf = async (name: ContenderName) => {
-    let agent = started.get(name);
-    if (!agent) {
-      agent = startContender(name, serversOf(cluster));
-      started.set(name, agent);
-      // Both kinds of statement at every load, so that nothing is compiled later.
-      for (const writeShare of options.writeShares) {
-        await run(agent, { warmUp: options.warmUp, ms: 0, concurrency: Math.max(...options.concurrencies), writeShare });
+  for (const comparison of all) {
+    const { concurrency, writeShare } = comparison;
+    const load = { warmUp: 0, ms: options.sampleMs, concurrency, writeShare };
+    progress(`${comparison.ours} beside ${comparison.peer}: ${concurrency} callers, ${writeShare * 100} % writes`);
+    const pairs: Pair[] = [];
+    // The same program is up to a tenth faster or slower in another process: one process each would measure that.
+    for (let round = 0; round < options.rounds; round++) {
+      const ours = startContender(comparison.ours, serversOf(cluster));
+      const peer = startContender(comparison.peer, serversOf(cluster));
+      try {
+        await warmUp(ours, options);
+        await warmUp(peer, options);
+        pairs.push(...(await takePairs(ours, peer, load, options.pairs)));
+      } finally {
+        await Promise.all([ours.kill(), peer.kill()]);
       }
     }
-    return agent;
-  };
-  try {
-    for (const comparison of all) {
-      const { concurrency, writeShare } = comparison;
-      const load = { warmUp: 0, ms: options.sampleMs, concurrency, writeShare };
-      progress(`${comparison.ours} beside ${comparison.peer}: ${concurrency} callers, ${writeShare * 100} % writes`);
-      const ours = await agentOf(comparison.ours);
-      const peer = await agentOf(comparison.peer);
-      const pairs: Pair[] = [];
-      for (let i = 0; i < options.pairs; i++) {
-        const first = await run(i % 2 === 0 ? ours : peer, load);
-        const second = await run(i % 2 === 0 ? peer : ours, load);
-        pairs.push(i % 2 === 0 ? { ours: first, peer: second } : { ours: second, peer: first });
-      }
-      yield* figuresOf(comparison, pairs);
-    }
-  } finally {
-    await Promise.all([...started.values()].map((agent) => agent.kill()));
+    yield* figuresOf(comparison, pairs);
   }
 }
 
+/** Both kinds of statement at every load, so that nothing is compiled later. */
+async function warmUp(agent: JsonAgent, options: DbBenchOptions): Promise<void> {
+  for (const writeShare of options.writeShares) {
+    await run(agent, { warmUp: options.warmUp, ms: 0, concurrency: Math.max(...options.concurrencies), writeShare });
+  }
+}
+
+async function takePairs(ours: JsonAgent, peer: JsonAgent, load: Load, count: number): Promise<Pair[]> {
+  const pairs: Pair[] = [];
+  for (let i = 0; i < count; i++) {
+    const first = await run(i % 2 === 0 ? ours : peer, load);
+    const second = await run(i % 2 === 0 ? peer : ours, load);
+    pairs.push(i % 2 === 0 ? { ours: first, peer: second } : { ours: second, peer: first });
+  }
+  return pairs;
+}
+
 function figuresOf({ ours, peer: peerName, concurrency, writeShare, aim, cpuAim }: Comparison, pairs: readonly Pair[]): Figure[] {
-  const load = `${concurrency} at once, ${writeShare * 100} % writes${ours === "load balancer" ? "" : ", sessions"}`;
+  const load = `${concurrency} at once, ${writeShare * 100} % writes${ours.replace("load balancer", "")}`;
   const middle = (of: (pair: Pair) => number) => median(pairs.map(of));
   const speed = {
     ours: middle((pair) => pair.ours.perSecond),

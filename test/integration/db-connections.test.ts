@@ -204,8 +204,8 @@ describe("a text that leaves a transaction open", () => {
         clock: systemClock,
         logger: silentLogger,
       });
-      await direct.query(text, undefined, { discard: false }, neverAborted).catch(() => {});
-      const { rows } = await direct.query("SELECT id FROM t", undefined, { discard: false }, neverAborted);
+      await direct.query(text, undefined, { discard: false, prepare: false }, neverAborted).catch(() => {});
+      const { rows } = await direct.query("SELECT id FROM t", undefined, { discard: false, prepare: false }, neverAborted);
       expect(rows).toEqual([]);
       // A connection that is closed takes the server a moment to notice.
       const open = "SELECT pid FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'";
@@ -225,8 +225,10 @@ describe("a text that leaves a transaction open", () => {
     url.host = `127.0.0.1:${front.port}`;
     const options = { ...defaultHostOptions, connectTimeoutMs };
     const slow = new Host("primary", { url: url.href, name: "slow" }, options, { clock: systemClock, logger: silentLogger });
-    await expect(slow.query("BEGIN; SELECT 1/0", undefined, { discard: false }, neverAborted)).rejects.toThrow("division by zero");
-    expect((await slow.query("SELECT id FROM t", undefined, { discard: false }, neverAborted)).rows).toEqual([]);
+    await expect(slow.query("BEGIN; SELECT 1/0", undefined, { discard: false, prepare: false }, neverAborted)).rejects.toThrow(
+      "division by zero",
+    );
+    expect((await slow.query("SELECT id FROM t", undefined, { discard: false, prepare: false }, neverAborted)).rows).toEqual([]);
     await slow.close();
   });
 });

@@ -53,7 +53,12 @@ const stateOf = (server: PostgresServer): ReplicaState | undefined =>
   monitor.hosts.snapshot.replicas.find((state) => state.host.name === `127.0.0.1:${server.port}`);
 const inUse = (server: PostgresServer) => until(`${server.port} is in use`, () => stateOf(server)?.usable === true);
 const pidOf = async (host: Host | undefined) => {
-  const result = await host?.query<{ pid: number }>("SELECT pg_backend_pid() AS pid", undefined, { discard: false }, neverAborted);
+  const result = await host?.query<{ pid: number }>(
+    "SELECT pg_backend_pid() AS pid",
+    undefined,
+    { discard: false, prepare: false },
+    neverAborted,
+  );
   return result?.rows[0]?.pid;
 };
 const closed = () => events.filter(({ event }) => event === "host_list_disconnection");
@@ -81,8 +86,10 @@ test("what runs on a server that is removed may end, for a while (case 48)", asy
   found(first);
   await inUse(first);
   const host = stateOf(first)?.host as Host;
-  const quick = host.query("SELECT pg_sleep(0.2)", undefined, { discard: false }, neverAborted);
-  const slow = host.query("SELECT pg_sleep(60)", undefined, { discard: false }, neverAborted).catch((error: Error) => error.message);
+  const quick = host.query("SELECT pg_sleep(0.2)", undefined, { discard: false, prepare: false }, neverAborted);
+  const slow = host
+    .query("SELECT pg_sleep(60)", undefined, { discard: false, prepare: false }, neverAborted)
+    .catch((error: Error) => error.message);
   await until("both run", () => host.connections.open === 2 && host.connections.idle === 0);
   found();
   expect((await quick).rows).toHaveLength(1);
@@ -222,7 +229,7 @@ test("a replica that was promoted unnoticed is found out by the next statement o
     await second.promote();
     expect(rare.hosts.snapshot.primary?.host.name).toBe(`127.0.0.1:${cluster.primary.port}`);
     // A write that went astray would still be refused.
-    const astray = host.query("CREATE TABLE astray ()", undefined, { discard: false }, neverAborted);
+    const astray = host.query("CREATE TABLE astray ()", undefined, { discard: false, prepare: false }, neverAborted);
     await expect(astray).rejects.toMatchObject({ code: "25006" });
     await until("it is the primary", () => rare.hosts.snapshot.primary?.host.name === host.name);
     expect(state()).toBeUndefined();

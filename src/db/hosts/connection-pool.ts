@@ -25,6 +25,8 @@ export interface ConnectionPoolDeps {
 export class PooledConnection {
   readonly client: RoleClient;
   readonly openedAtMs: number;
+  /** Names of the statements that were prepared on it. */
+  readonly prepared = new Set<string>();
   /** Nothing more can be sent on it; it is closed when it comes back. */
   broken = false;
   /** It works, and is closed when it comes back. */

@@ -8,12 +8,13 @@ import { ConnectionPool, type PooledConnection, type Waiter } from "./connection
 import type { ServerAddress } from "./connection-url.ts";
 import { type ErrorClass, errorClass, isClientTimeout, NotConnectedError, poisonsConnection, poolTimeoutMessage } from "./error-class.ts";
 import { LatencyWindow } from "./latency-window.ts";
+import { defaultPreparedOptions, type PreparedOptions, PreparedTexts } from "./prepared-texts.ts";
 import { type AnnouncedRole, RoleClient } from "./role-client.ts";
 import { type FactsRow, factsOf, factsSql, reachedPosition, type ServerFacts, writtenPosition } from "./server-facts.ts";
-import { type QueryResult, Statement, type StatementDeps, type Values } from "./statement.ts";
+import { type AnyConnectionOptions, type QueryResult, Statement, type StatementDeps, type Values } from "./statement.ts";
 
 /** How connections to one server behave. */
-export interface HostOptions {
+export interface HostOptions extends PreparedOptions {
   /** Connections kept per server at most. Default 10. */
   readonly poolSize: number;
   /** Wait for a free or a new connection. Default 2000 ms. */
@@ -47,6 +48,7 @@ export const defaultHostOptions: HostOptions = {
   readOnlyReplicas: true,
   maxOutstandingPerReplica: 40,
   maxQueuedPerServer: 1000,
+  ...defaultPreparedOptions,
 };
 
 /** What a host works with. */
@@ -111,6 +113,9 @@ export class Host {
       clock: deps.clock,
       pool: this.#pool,
       latency: this.latency,
+      prepared: new PreparedTexts(options, () =>
+        deps.logger.warn("statements are prepared no longer: a pooler shares its connections", { host: this.name }),
+      ),
       running: this.#running,
       single: role === "replica",
       onSend: () => {
@@ -161,8 +166,8 @@ export class Host {
     });
   }
 
-  /** One statement on any connection. With `discard`, the connection is closed afterwards. */
-  query<R>(text: string, values: Values, options: { discard: boolean }, signal: AbortSignal): Promise<QueryResult<R>> {
+  /** One statement on any connection. */
+  query<R>(text: string, values: Values, options: AnyConnectionOptions, signal: AbortSignal): Promise<QueryResult<R>> {
     return new Promise((resolve, reject) => {
       this.#checkRoom(signal);
       new Statement({ text, values, signal, resolve, reject }, this.#statements).runOnAny(options);
@@ -212,7 +217,7 @@ export class Host {
 
   async #facts(signal: AbortSignal): Promise<ServerFacts | undefined> {
     const sql = factsSql("full", { origins: this.originsReadable, legacy: false });
-    const { rows } = await this.query<FactsRow>(sql, undefined, { discard: false }, signal);
+    const { rows } = await this.query<FactsRow>(sql, undefined, { discard: false, prepare: false }, signal);
     return rows[0] && factsOf(rows[0], this.#deps.clock.monotonic());
   }
 

@@ -3,6 +3,7 @@ import { type Clock, CodedError, forgetAbort, onAbort } from "../../base/index.t
 import type { ConnectionPool, PooledConnection, Waiter } from "./connection-pool.ts";
 import { readTimeoutMessage } from "./error-class.ts";
 import type { LatencyWindow } from "./latency-window.ts";
+import type { PreparedTexts } from "./prepared-texts.ts";
 
 /** Parameters of a statement: `$1` is the first. */
 export type Values = readonly unknown[] | undefined;
@@ -22,6 +23,7 @@ export interface StatementDeps {
   readonly latency: LatencyWindow;
   /** Those that were sent and wait for their answer, the one sent first first. */
   readonly running: Set<Statement>;
+  readonly prepared: PreparedTexts;
   /** Use the protocol that takes a single statement: no second one can ride along. */
   readonly single: boolean;
   /** Called before one is sent. */
@@ -43,14 +45,21 @@ export interface StatementCall {
   readonly reject: (error: unknown) => void;
 }
 
+/** How a statement uses a connection that is not its caller's. */
+export interface AnyConnectionOptions {
+  /** The connection is closed afterwards. */
+  readonly discard: boolean;
+  /** Where its text runs often, the server may keep it prepared. */
+  readonly prepare: boolean;
+}
+
 /** One statement on its way to a server. It holds few objects and no promise of its own, since there is one for each call. */
 export class Statement implements Waiter {
   readonly #deps: StatementDeps;
   readonly #call: StatementCall;
   readonly #giveUp = () => this.#abandon();
   #connection: PooledConnection | undefined;
-  #discards = false;
-  #lent = false;
+  #options: AnyConnectionOptions | undefined;
   #startedMs = 0;
 
   constructor(call: StatementCall, deps: StatementDeps) {
@@ -62,11 +71,10 @@ export class Statement implements Waiter {
     return this.#startedMs;
   }
 
-  /** Runs it on the first connection that is free, and gives that back; with `discard`, to be closed. */
-  runOnAny({ discard }: { readonly discard: boolean }): void {
+  /** Runs it on the first connection that is free, and gives that back. */
+  runOnAny(options: AnyConnectionOptions): void {
     const { pool } = this.#deps;
-    this.#lent = true;
-    this.#discards = discard;
+    this.#options = options;
     const idle = pool.take();
     onAbort(this.#call.signal, this.#giveUp);
     if (idle) this.granted(idle);
@@ -80,22 +88,42 @@ export class Statement implements Waiter {
   }
 
   granted(connection: PooledConnection): void {
-    const { clock, onSend, running, single } = this.#deps;
-    const { text, values } = this.#call;
-    const { client } = connection;
-    if (this.#discards) connection.unwanted = true;
+    const { clock, onSend, running } = this.#deps;
+    if (this.#options?.discard) connection.unwanted = true;
     this.#connection = connection;
     this.#startedMs = clock.monotonic();
     running.add(this);
-    const answered = (error: Error | null, result: pg.QueryResult) => (error ? this.fail(error) : this.#done(result));
     try {
-      if (text.includes("\0")) throw new CodedError("invalid_argument", "an SQL text holds a NUL character");
+      if (this.#call.text.includes("\0")) throw new CodedError("invalid_argument", "an SQL text holds a NUL character");
       onSend();
-      if (single && !values?.length) client.query({ text, queryMode: "extended" } as pg.QueryConfig, answered);
-      else client.query(text, values as unknown[], answered);
+      this.#send(connection, this.#options?.prepare === true);
     } catch (error) {
       this.fail(error);
     }
+  }
+
+  #send(connection: PooledConnection, prepare: boolean): void {
+    const { single, prepared } = this.#deps;
+    const { text, values } = this.#call;
+    const { client } = connection;
+    const extended = single || (values !== undefined && values.length > 0);
+    const name = prepare && extended ? prepared.nameFor(text, connection) : undefined;
+    const answered = (error: Error | null, result: pg.QueryResult) => {
+      if (!error) {
+        this.#done(result);
+      } else if (name !== undefined && prepared.isRefused(name, error) && this.#deps.running.has(this)) {
+        connection.unwanted = true;
+        // The driver sends it when the server has ended its answer to this one.
+        this.#send(connection, false);
+      } else {
+        // Of values that it cannot send the driver closes what is prepared, and does not know it any more.
+        if (name !== undefined && !("severity" in error)) connection.unwanted = true;
+        this.fail(error);
+      }
+    };
+    if (name !== undefined) client.query({ name, text, values: values as unknown[] }, answered);
+    else if (single && !values?.length) client.query({ text, queryMode: "extended" } as pg.QueryConfig, answered);
+    else client.query(text, values as unknown[], answered);
   }
 
   refused(error: unknown): void {
@@ -141,6 +169,6 @@ export class Statement implements Waiter {
   }
 
   #end(): void {
-    if (this.#lent) this.#deps.giveBack(this.#connection as PooledConnection);
+    if (this.#options) this.#deps.giveBack(this.#connection as PooledConnection);
   }
 }

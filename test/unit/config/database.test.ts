@@ -19,6 +19,8 @@ const settings: readonly [key: string, toml: string, env: string, expected: obje
   ["replica_choice", '"random"', "random", { replicaChoice: "random" }],
   ["max_outstanding_per_replica", "7", "7", { maxOutstandingPerReplica: 7 }],
   ["max_queued_per_server", "8", "8", { maxQueuedPerServer: 8 }],
+  ["prepare_after", "5", "5", { prepareAfter: 5 }],
+  ["max_prepared", "9", "9", { maxPrepared: 9 }],
   ["replica_check_interval", '"500ms"', "500ms", { replicaCheckIntervalMs: 500 }],
   ["probe_timeout", '"1s"', "1s", { probeTimeoutMs: 1000 }],
   ["max_replication_lag_time", '"90s"', "90s", { maxReplicationLagTimeMs: 90_000 }],

@@ -1,0 +1,67 @@
+import { createHash } from "node:crypto";
+import { LRUCache } from "lru-cache";
+import type { PooledConnection } from "./connection-pool.ts";
+
+/** Which statements a server keeps prepared, so that it parses and plans them once for each connection. */
+export interface PreparedOptions {
+  /**
+   * A single statement outside of transactions that has run this often on a server is prepared there from then on. 0: never, as it must
+   * be behind a proxy that ties a client to a connection for it. Default 0.
+   */
+  readonly prepareAfter: number;
+  /** Prepared statements on one connection at most; further ones run as they are. Default 256. */
+  readonly maxPrepared: number;
+}
+
+export const defaultPreparedOptions: PreparedOptions = { prepareAfter: 0, maxPrepared: 256 };
+
+interface Text {
+  runs: number;
+  name: string | undefined;
+}
+
+const maxTexts = 2000;
+const maxTextChars = 16 * 1024;
+
+/** Counts how often texts run on one server, and names those that are worth preparing. */
+export class PreparedTexts {
+  readonly #options: PreparedOptions;
+  readonly #onPooler: () => void;
+  readonly #texts = new LRUCache<string, Text>({ max: maxTexts });
+  #pooled = false;
+
+  /** `onPooler` is called once, when it turns out that several connections to the server share ours. */
+  constructor(options: PreparedOptions, onPooler: () => void) {
+    this.#options = options;
+    this.#onPooler = onPooler;
+  }
+
+  /** Notes a run; returns the name under which to prepare it on the connection, or to run what is prepared there. */
+  nameFor(text: string, { prepared }: PooledConnection): string | undefined {
+    const { prepareAfter, maxPrepared } = this.#options;
+    if (prepareAfter === 0 || this.#pooled || text.length > maxTextChars) return undefined;
+    const known = this.#texts.get(text) ?? { runs: 0, name: undefined };
+    if (known.runs === 0) this.#texts.set(text, known);
+    if (known.runs++ < prepareAfter) return undefined;
+    // Where connections are shared after all, the same name is the same text.
+    known.name ??= `lb_${createHash("sha256").update(text).digest("hex").slice(0, 40)}`;
+    if (!prepared.has(known.name)) {
+      if (prepared.size >= maxPrepared) return undefined;
+      prepared.add(known.name);
+    }
+    return known.name;
+  }
+
+  /** Whether the server refused what is prepared under a name, rather than the statement: then it has done nothing of it. */
+  isRefused(name: string, error: { readonly code?: string; readonly routine?: string; readonly message: string }): boolean {
+    // The shape of the result is another one, since a table was changed.
+    if (error.code === "0A000" && error.routine === "RevalidateCachedQuery") return true;
+    // It is unknown, or known already: another server's connection, or somebody else's.
+    if ((error.code !== "26000" && error.code !== "42P05") || !error.message.includes(name)) return false;
+    if (!this.#pooled) {
+      this.#pooled = true;
+      this.#onPooler();
+    }
+    return true;
+  }
+}
