@@ -7,6 +7,7 @@ import type { HostOptions } from "./hosts/host.ts";
 import { HostMonitor, type HostMonitorOptions } from "./hosts/host-monitor.ts";
 import { listServers } from "./hosts/listed-server.ts";
 import { MonitorLog } from "./hosts/monitor-log.ts";
+import { checkDriverTakes } from "./hosts/role-client.ts";
 import { LoadBalancer } from "./load-balancer.ts";
 import { defaultLoadBalancerOptions, type LoadBalancerDeps, type LoadBalancerOptions, type SharedStickingOptions } from "./options.ts";
 import type { OverloadOptions } from "./overload/overload-options.ts";
@@ -40,6 +41,7 @@ export async function createLoadBalancer(given: GivenLoadBalancerOptions, some: 
   checkOptions(options);
   const tokens = secret === undefined ? undefined : new PositionTokens({ secret, audience, expirationMs }, deps);
   const servers = listServers(options.primary, options.replicas);
+  for (const { address } of servers) checkDriverTakes(address);
   const { port = 5432 } = splitHostPort(servers[0]?.address.name ?? "") ?? {};
   const prepared = options.discovery && prepareDiscovery(options.discovery, port, deps);
   let discovery: DiscoveryLoop | undefined;

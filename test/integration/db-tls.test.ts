@@ -1,5 +1,5 @@
 import { createHash, generateKeyPairSync, sign } from "node:crypto";
-import { writeFile } from "node:fs/promises";
+import { appendFile, copyFile, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { CodedError } from "../../src/base/index.ts";
@@ -7,6 +7,7 @@ import { createLoadBalancer, type LoadBalancer } from "../../src/db/index.ts";
 import { failureOf } from "../support/failure-of.ts";
 import { allUsable, patientDatabase } from "../support/patient-database.ts";
 import { type PostgresCluster, type PostgresServer, startPostgresCluster } from "../support/postgres-cluster.ts";
+import { startTcpFront } from "../support/tcp-front.ts";
 import { tempDir } from "../support/temp-dir.ts";
 import { until } from "../support/until.ts";
 
@@ -15,6 +16,8 @@ let replica: PostgresServer;
 /** Paths of certificates: the servers' own, and one that no server has. */
 let own: string;
 let foreign: string;
+/** A certificate and key that the servers do not have yet. */
+let newPair: { readonly certificate: string; readonly key: string };
 
 /** The user `postgres`, which the cluster's own connections are of, needs no TLS; `app` does. */
 const accessRules = `
@@ -33,6 +36,9 @@ beforeAll(async () => {
   const { certificate, key } = selfSigned();
   own = await file("own.crt", certificate);
   foreign = await file("foreign.crt", selfSigned().certificate);
+  // Two of one name in a list of known ones would be taken for each other.
+  const other = selfSigned("its new certificate");
+  newPair = { certificate: await file("new.crt", other.certificate), key: await file("new.key", other.key) };
   const keyFile = await file("own.key", key);
   cluster = await startPostgresCluster({ replicas: 1 });
   replica = cluster.replicas[0] as PostgresServer;
@@ -54,7 +60,7 @@ beforeAll(async () => {
 });
 
 /** A certificate for 127.0.0.1, valid until 2049: Node signs, but makes none. */
-function selfSigned(): { certificate: string; key: string } {
+function selfSigned(subject = "a test's server"): { certificate: string; key: string } {
   const der = (tag: number, ...parts: (Uint8Array | string)[]) => {
     const body = Buffer.concat(parts.map((part) => Buffer.from(part)));
     const head = body.length < 0x80 ? [tag, body.length] : [tag, 0x82, body.length >> 8, body.length & 0xff];
@@ -64,7 +70,7 @@ function selfSigned(): { certificate: string; key: string } {
   const id = (hex: string) => der(0x06, Buffer.from(hex, "hex"));
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const ecdsaWithSha256 = sequence(id("2a8648ce3d040302"));
-  const name = sequence(der(0x31, sequence(id("550403"), der(0x0c, "a test's server"))));
+  const name = sequence(der(0x31, sequence(id("550403"), der(0x0c, subject))));
   const subjectAltName = sequence(id("551d11"), der(0x04, sequence(der(0x87, Buffer.of(127, 0, 0, 1)))));
   const body = sequence(
     der(0xa0, der(0x02, Buffer.of(2))),
@@ -164,8 +170,16 @@ describe("a statement and a result of several MiB", () => {
   });
 });
 
-test("a statement that is given up over TLS is stopped", async () => {
-  await using lb = await open("app", { sslmode: "no-verify" });
+test("a statement that is given up over TLS is stopped, and the key for that is not told to everybody", async () => {
+  const heard: Buffer[] = [];
+  await using front = await startTcpFront(replica.port, { onHeard: (chunk) => void heard.push(chunk) });
+  const throughFront = new URL(urlOf(replica, "app", { sslmode: "no-verify" }));
+  throughFront.port = String(front.port);
+  await using lb = await createLoadBalancer({
+    ...patientDatabase,
+    primary: urlOf(cluster.primary, "app", { sslmode: "no-verify" }),
+    replicas: [throughFront.href],
+  });
   await allUsable(lb);
   const active = async () =>
     (await cluster.sql(replica, "SELECT FROM pg_stat_activity WHERE state = 'active' AND usename = 'app' AND query LIKE '%sleep(61)%'"))
@@ -176,6 +190,8 @@ test("a statement that is given up over TLS is stopped", async () => {
   controller.abort(new CodedError("cancelled", "enough"));
   expect((await running).code).toBe("cancelled");
   await until("the statement has ended", async () => (await active()) === 0);
+  // The request's length and its code.
+  expect(Buffer.concat(heard).includes(Buffer.of(0, 0, 0, 16, 4, 210, 22, 46))).toBe(false);
 });
 
 describe("a connection that cannot be had", () => {
@@ -195,9 +211,36 @@ describe("a connection that cannot be had", () => {
     await using lb = await open("app", settings(), { applicationName: why });
     for (const text of ["SELECT id FROM t", "INSERT INTO t VALUES (10)"]) {
       const failure = await failureOf(lb.query(text));
-      expect(failure).toMatchObject({ code: "database_unavailable", message: "cannot connect to the database server", cause });
+      expect(failure).toMatchObject({ code: "database_unavailable", fields: { reason: "config" }, cause });
     }
-    await until("no server may be used", () => lb.status.every(({ usable }) => !usable));
+    await until("no server may be used", () => lb.status.every(({ usable, reason }) => !usable && reason === "config"));
     expect([await connectionsAt(cluster.primary, why), await connectionsAt(replica, why)]).toEqual([[], []]);
   });
+});
+
+// Last: the replica keeps the new certificate.
+test("reads whose replica has got a certificate that is not known go to the primary, until it is", async () => {
+  const known = await tempDir();
+  await using _dir = known;
+  const bundle = join(known.path, "known.crt");
+  await copyFile(own, bundle);
+  const settings = { sslmode: "verify-full", sslrootcert: bundle };
+  await using lb = await createLoadBalancer({
+    ...patientDatabase,
+    primary: urlOf(cluster.primary, "app", settings),
+    replicas: [urlOf(replica, "app", settings)],
+    replicaCheckIntervalMs: 100,
+  });
+  await allUsable(lb);
+  const isOnStandby = async () => (await lb.query<{ standby: boolean }>("SELECT pg_is_in_recovery() AS standby")).rows[0]?.standby;
+  await cluster.sql(replica, `ALTER SYSTEM SET ssl_cert_file = '${newPair.certificate}'`);
+  await cluster.sql(replica, `ALTER SYSTEM SET ssl_key_file = '${newPair.key}'`);
+  await cluster.sql(replica, "SELECT pg_reload_conf()");
+  const shown = async () => (await cluster.sql(replica, "SHOW ssl_cert_file"))[0]?.["ssl_cert_file"];
+  await until("the replica has it", async () => (await shown()) === newPair.certificate);
+  for (let i = 0; i < 5; i++) expect(await isOnStandby()).toBe(false);
+  // Connections from before would hide it.
+  await until("it is known to be unusable", () => lb.status[1]?.usable === false && lb.status[1].reason === "config");
+  await appendFile(bundle, await readFile(newPair.certificate));
+  await until("it is read from again", async () => (await isOnStandby()) === true);
 });

@@ -13,7 +13,7 @@ export interface ConnectionPoolOptions {
 /** What a pool works with. */
 export interface ConnectionPoolDeps {
   readonly clock: Clock;
-  /** Makes a client that is not connected yet. */
+  /** Makes a client that is not connected yet. May throw, where a file cannot be read that it needs. */
   readonly create: () => RoleClient;
   /** Looks at a client that has just connected; throws where it must not be used. */
   readonly verify: (client: RoleClient) => Promise<void>;
@@ -190,21 +190,26 @@ export class ConnectionPool {
   }
 
   async #open(): Promise<void> {
-    const client = this.#deps.create();
-    const connection = new PooledConnection(client, this.#deps.clock.monotonic());
-    this.#connections.add(connection);
+    let connection: PooledConnection | undefined;
     this.#opening++;
-    client.on("error", (error: Error) => this.#onError(connection, error));
     try {
-      await client.connect();
-      await this.#deps.verify(client);
+      connection = this.#add(this.#deps.create());
+      await connection.client.connect();
+      await this.#deps.verify(connection.client);
       this.#opening--;
       this.give(connection);
     } catch (error) {
       this.#opening--;
       this.#nextWaiter()?.refused(error);
-      this.#close(connection);
+      if (connection) this.#close(connection);
     }
+  }
+
+  #add(client: RoleClient): PooledConnection {
+    const connection = new PooledConnection(client, this.#deps.clock.monotonic());
+    this.#connections.add(connection);
+    client.on("error", (error: Error) => this.#onError(connection, error));
+    return connection;
   }
 
   /** An error that no statement hears of: the connection is gone. */

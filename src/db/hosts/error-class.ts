@@ -8,7 +8,7 @@ import { CodedError, errnoOf } from "../../base/index.ts";
  * - `conflict`: a standby cancelled the query to keep up with its primary.
  * - `misroute`: the server may not do this in its role.
  * - `slow`: a time limit passed.
- * - `config`: credentials or names are wrong; trying again cannot help.
+ * - `config`: credentials, names or certificates are wrong; trying again cannot help.
  * - `statement`: the statement's own fault; the connection is fine.
  */
 export type ErrorClass = "connect_failed" | "overload" | "lost" | "conflict" | "misroute" | "slow" | "config" | "statement";
@@ -62,7 +62,13 @@ const byMessage: Readonly<Record<string, ErrorClass>> = {
   "Client has encountered a connection error and is not queryable": "connect_failed",
   "Client was closed and is not queryable": "connect_failed",
   [readTimeoutMessage]: "slow",
+  "The server does not support SSL connections": "config",
+  "There was an error establishing an SSL connection": "config",
 };
+
+// Node's and OpenSSL's names for what is wrong with a certificate or between the two sides' TLS.
+const tlsCode =
+  /^(ERR_TLS_|ERR_SSL_|ERR_OSSL_|CERT_|CRL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERROR_IN_CERT|INVALID_(CA|PURPOSE)$|HOSTNAME_MISMATCH$|EPROTO$)/;
 
 // PgBouncer says so to a client that it has accepted, when it finds no server for it: nothing was passed on.
 const poolerHasNoServer = /^(server login has been failing|query_wait_timeout|client_login_timeout)/;
@@ -87,6 +93,8 @@ export function errorClass(error: unknown): ErrorClass {
   const { severity, message, syscall } = error as Error & { severity?: string; syscall?: string };
   // The network's errnos also end connections that stood.
   if (byErrno[code] && (syscall === "read" || syscall === "write")) return "lost";
+  // A certificate or key that cannot be read, or is not believed.
+  if (syscall === "open" || tlsCode.test(code)) return "config";
   // A FATAL ends the connection, whatever its reason.
   if (code === "40001" && severity === "FATAL") return "lost";
   if (code === "0A000" && /hot standby|during recovery/.test(message)) return "misroute";

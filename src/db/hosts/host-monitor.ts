@@ -92,6 +92,8 @@ export class HostMonitor implements AsyncDisposable {
   reportFailure(host: Host, reason: string): void {
     const server = [...this.#servers.values()].find((one) => one.owns(host));
     if (!server) return;
+    // The check's connection may be from before the certificate or the password was changed.
+    if (reason === "config") server.probe.reconnect();
     if (host.role === "replica" && server.health.up) {
       server.takeOut(reason);
       this.#publish();

@@ -338,6 +338,6 @@ export class Host {
 function notConnectedReason(error: unknown, exhausted: boolean): ErrorClass {
   if (exhausted) return "overload";
   const kind = errorClass(error);
-  // Refused by ourselves, as the wrong server, or lost on the way, or silent: nothing was sent.
-  return CodedError.is(error) || kind === "lost" || kind === "slow" ? "connect_failed" : kind;
+  // Refused by ourselves, as the wrong server, or lost on the way, or silent: nothing was sent, so no statement can be at fault.
+  return kind === "lost" || kind === "slow" || kind === "statement" ? "connect_failed" : kind;
 }

@@ -1,9 +1,24 @@
 import { Socket } from "node:net";
 import pg from "pg";
+import { CodedError } from "../../base/index.ts";
+import type { ServerAddress } from "./connection-url.ts";
 import { DriverSocket } from "./driver-socket.ts";
 
 /** A server that hangs does not hear the farewell either: its connection is cut after this. */
 const farewellMs = 500;
+
+/**
+ * Whether the driver can do what a URL says: it reads the files that are named there, such as `sslrootcert`, before it connects.
+ * Errors: `bad_config`, without the URL, which may hold a password.
+ */
+export function checkDriverTakes({ url, name }: ServerAddress): void {
+  try {
+    new pg.Client({ connectionString: url });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new CodedError("bad_config", "the settings of a connection URL cannot be used", { server: name, reason });
+  }
+}
 
 /** What a connection was told about its server's role without asking. Undefined: the server, or a pooler before it, does not say. */
 export interface AnnouncedRole {

@@ -98,7 +98,7 @@ export class Statement implements Waiter {
       onSend();
       this.#send(connection, this.#options?.prepare === true);
     } catch (error) {
-      this.fail(error);
+      this.#fail(error);
     }
   }
 
@@ -118,7 +118,7 @@ export class Statement implements Waiter {
       } else {
         // Of values that it cannot send the driver closes what is prepared, and does not know it any more.
         if (name !== undefined && !("severity" in error)) connection.unwanted = true;
-        this.fail(error);
+        this.#fail(error);
       }
     };
     if (name !== undefined) client.query({ name, text, values: values as unknown[] }, answered);
@@ -133,7 +133,7 @@ export class Statement implements Waiter {
 
   /** Its server should have cancelled it by now. */
   timeOut(): void {
-    this.fail(new Error(readTimeoutMessage));
+    this.#fail(new Error(readTimeoutMessage));
   }
 
   #done(result: pg.QueryResult): void {
@@ -145,7 +145,7 @@ export class Statement implements Waiter {
     this.#call.resolve(result);
   }
 
-  fail(error: unknown): void {
+  #fail(error: unknown): void {
     if (!this.#isOver()) return;
     const end = () => {
       this.#end();
@@ -157,7 +157,7 @@ export class Statement implements Waiter {
   /** Nobody waits for it any longer. */
   #abandon(): void {
     const { signal, reject } = this.#call;
-    if (this.#connection) this.fail(signal.reason);
+    if (this.#connection) this.#fail(signal.reason);
     else if (this.#deps.pool.withdraw(this)) reject(signal.reason);
   }
 

@@ -92,3 +92,12 @@ test("every option that there is may be given", () => {
   ];
   for (const given of [discovery, ...others]) expect(() => checkDiscovery(given, { ...defaultListOptions, maxAgeMs: 1 })).not.toThrow();
 });
+
+test.each(["sslmode=verify-full&sslrootcert=/nowhere/ca.crt", "sslcert=/nowhere/own.crt", "uselibpqcompat=true&sslmode=verify-ca"])(
+  "a URL with %s, which the driver cannot use, is refused at once, without its password",
+  async (settings) => {
+    const error = await failureOf(createLoadBalancer({ primary: `postgres://user:s3cret@127.0.0.1:9/app?${settings}` }));
+    expect(error).toMatchObject({ code: "bad_config", fields: { server: "127.0.0.1:9" } });
+    expect(JSON.stringify([error.message, error.fields])).not.toContain("s3cret");
+  },
+);

@@ -22,7 +22,15 @@ class FakeClient extends EventEmitter {
   }
 }
 
-function scene({ size = 2, opens = () => Promise.resolve() }: { size?: number; opens?: () => Promise<void> } = {}) {
+function scene({
+  size = 2,
+  opens = () => Promise.resolve(),
+  onCreate = () => {},
+}: {
+  size?: number;
+  opens?: () => Promise<void>;
+  onCreate?: () => void;
+} = {}) {
   const clock = new SimClock();
   const clients: FakeClient[] = [];
   const idleErrors: Error[] = [];
@@ -31,6 +39,7 @@ function scene({ size = 2, opens = () => Promise.resolve() }: { size?: number; o
     {
       clock,
       create: () => {
+        onCreate();
         const client = new FakeClient(opens());
         clients.push(client);
         return client as unknown as RoleClient;
@@ -103,6 +112,19 @@ test("a connection that cannot be opened fails one wait, and leaves its place to
   expect(await first).toBe("refused");
   expect((await second).state).toBe("lent");
   expect(pool.total).toBe(1);
+});
+
+test("a client that cannot even be made fails one wait each, and none once it can", async () => {
+  let works = false;
+  const onCreate = () => {
+    if (!works) throw new Error("no such file");
+  };
+  const { pool, lend } = scene({ onCreate });
+  const reasons = await Promise.all([lend(), lend(), lend()].map((wait) => wait.catch((error: Error) => error.message)));
+  expect(reasons).toEqual(["no such file", "no such file", "no such file"]);
+  expect([pool.total, pool.users]).toEqual([0, 0]);
+  works = true;
+  expect((await lend()).state).toBe("lent");
 });
 
 test("unused connections are closed after their time, old ones when they come back", async () => {
