@@ -19,14 +19,14 @@ const benches: Record<string, () => Promise<Figure[]> | AsyncGenerator<Figure>> 
 };
 
 const dbOptions = {
-  rounds: 5,
+  rounds: 4,
   pairs: 6,
   sampleMs: 250,
   warmUp: 15_000,
   concurrencies: [1, 8, 32],
   writeShares: [0, 0.1],
   classify: { rounds: 15, texts: 500 },
-  failover: { kills: 12, concurrency: 16, ms: 300 },
+  failover: { losses: 12, concurrency: 16, ms: 300 },
 };
 const gossipOptions = {
   sizes: [16, 32, 50],

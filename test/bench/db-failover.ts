@@ -1,7 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { LoadBalancer } from "../../src/db/index.ts";
 import { type Metrics, noMetrics } from "../../src/observability/index.ts";
-import type { PostgresCluster } from "../support/postgres-cluster.ts";
 import { until } from "../support/until.ts";
 import { benchId, pointRead } from "./db-load.ts";
 import type { Figure } from "./figures.ts";
@@ -27,24 +26,31 @@ export const failureMetrics: Metrics = {
   }),
 };
 
+/** A replica that can be lost and come back. */
+export interface Losable {
+  lose(): Promise<void>;
+  recover(): Promise<void>;
+}
+
 /**
- * Kills one replica after the other under load. A read that met it is one that had at least one failed try; a normal one runs before,
- * at the same load. Those beside it ran between the kill and the last failed try, on servers that lived. No read may fail.
+ * Loses one replica after the other under load. A read that met it is one that had at least one failed try; a normal one runs before,
+ * at the same load. Those beside it ran between the loss and the last failed try, on servers that lived. No read may fail.
  */
 export async function benchFailover(
-  options: { kills: number; concurrency: number; ms: number },
-  cluster: PostgresCluster,
+  name: string,
+  options: { losses: number; concurrency: number; ms: number },
+  replicas: readonly Losable[],
   lb: LoadBalancer,
 ): Promise<Figure[]> {
-  const allUsable = () => lb.status.filter(({ role, usable }) => role === "replica" && usable).length === cluster.replicas.length;
+  const allUsable = () => lb.status.filter(({ role, usable }) => role === "replica" && usable).length === replicas.length;
   const normal: number[] = [];
   const met: number[] = [];
   const afterFailure: number[] = [];
   const beside: number[] = [];
   let n = 0;
   // The first round warms up.
-  for (let round = 0; round <= options.kills; round++) {
-    const victim = cluster.replicas[round % cluster.replicas.length] as PostgresCluster["primary"];
+  for (let round = 0; round <= options.losses; round++) {
+    const victim = replicas[round % replicas.length] as Losable;
     await until("all replicas are used", allUsable, 60_000);
     const reads: Read[] = [];
     let over = false;
@@ -58,19 +64,19 @@ export async function benchFailover(
       while (!over) await one();
     });
     await pause(options.ms);
-    const killMs = performance.now();
-    await victim.stop();
+    const lostMs = performance.now();
+    await victim.lose();
     await pause(options.ms);
     over = true;
     await Promise.all(callers);
-    await victim.start();
+    await victim.recover();
     if (round === 0) continue;
-    const lastFailureMs = Math.max(killMs, ...reads.map(({ failedMs }) => failedMs ?? 0));
+    const lastFailureMs = Math.max(lostMs, ...reads.map(({ failedMs }) => failedMs ?? 0));
     for (const { startMs, failedMs, endMs } of reads) {
       if (failedMs !== undefined) {
         met.push(endMs - startMs);
         afterFailure.push(endMs - failedMs);
-      } else if (endMs < killMs) normal.push(endMs - startMs);
+      } else if (endMs < lostMs) normal.push(endMs - startMs);
       else if (startMs < lastFailureMs) beside.push(endMs - startMs);
     }
   }
@@ -80,7 +86,7 @@ export async function benchFailover(
     return { name, unit: "ms", ours, peer, peerName: "any read before", ratio: ours / peer, aim };
   };
   return [
-    figure(`p99 of ${met.length} reads that met a kill`, met, "<= 2"),
+    figure(`p99 of ${met.length} reads that met ${name}`, met, "<= 2"),
     figure("  of these, since their failure", afterFailure, "none"),
     figure("  reads beside them that met none", beside, "none"),
   ];

@@ -1,11 +1,13 @@
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { packageRoot } from "../../src/base/index.ts";
+import type { createLoadBalancer as createLoadBalancerType } from "../../src/db/index.ts";
 import { JsonAgent } from "../support/json-agent.ts";
-import { type PostgresCluster, startPostgresCluster } from "../support/postgres-cluster.ts";
+import { type PostgresCluster, type PostgresServer, startPostgresCluster } from "../support/postgres-cluster.ts";
+import { startTcpFront } from "../support/tcp-front.ts";
 import { benchClassify } from "./db-classify.ts";
 import type { ContenderName, DbServers } from "./db-contender.ts";
-import { benchFailover, failureMetrics } from "./db-failover.ts";
+import { benchFailover, failureMetrics, type Losable } from "./db-failover.ts";
 import { benchTable, type Load, type LoadResult } from "./db-load.ts";
 import { type Figure, median } from "./figures.ts";
 
@@ -20,7 +22,7 @@ export interface DbBenchOptions {
   readonly concurrencies: readonly number[];
   readonly writeShares: readonly number[];
   readonly classify: { readonly rounds: number; readonly texts: number };
-  readonly failover: { readonly kills: number; readonly concurrency: number; readonly ms: number };
+  readonly failover: { readonly losses: number; readonly concurrency: number; readonly ms: number };
 }
 
 /** A comparison of two contenders. */
@@ -56,11 +58,42 @@ export async function* benchDb(options: DbBenchOptions, progress: (line: string)
   }
   await cluster.caughtUp();
   yield* compareAll(comparisons(options), cluster, options, progress);
-  progress("killing replicas");
-  // What was killed is back as soon as it can be.
+  yield* lossesOf(cluster, options, createLoadBalancer, progress);
+}
+
+/** Once with servers that die, whose many processes take the same processors while they end, and once with connections that do. */
+async function* lossesOf(
+  cluster: PostgresCluster,
+  { failover }: DbBenchOptions,
+  createLoadBalancer: typeof createLoadBalancerType,
+  progress: (line: string) => void,
+): AsyncGenerator<Figure> {
+  // What was lost is back as soon as it can be.
   const checks = { replicaCheckIntervalMs: 200, slowStartMs: 1, outlierFactor: 0 };
-  await using lb = await createLoadBalancer({ ...serversOf(cluster), ...checks }, { metrics: failureMetrics });
-  yield* await benchFailover(options.failover, cluster, lb);
+  const metrics = failureMetrics;
+  {
+    progress("killing replicas");
+    await using lb = await createLoadBalancer({ ...serversOf(cluster), ...checks }, { metrics });
+    const killed = cluster.replicas.map((one): Losable => ({ lose: () => one.stop(), recover: () => one.start() }));
+    yield* await benchFailover("a kill", failover, killed, lb);
+  }
+  progress("cutting replicas off");
+  const [first, second] = cluster.replicas as [PostgresServer, PostgresServer];
+  await using firstFront = await startTcpFront(first.port);
+  await using secondFront = await startTcpFront(second.port);
+  const fronts = [firstFront, secondFront];
+  const replicas = fronts.map(({ port }) => `127.0.0.1:${port}`);
+  await using lb = await createLoadBalancer({ ...serversOf(cluster), replicas, ...checks }, { metrics });
+  const cutOff = fronts.map(
+    (front): Losable => ({
+      lose: async () => {
+        front.refuse(Number.POSITIVE_INFINITY);
+        front.cut();
+      },
+      recover: async () => front.refuse(0),
+    }),
+  );
+  yield* await benchFailover("a cut", failover, cutOff, lb);
 }
 
 function comparisons({ concurrencies, writeShares }: DbBenchOptions): Comparison[] {

@@ -84,7 +84,7 @@ export class HostList {
 /** How a replica is chosen: the less busy of two random ones, or any. */
 export type ReplicaChoice = "least_outstanding" | "random";
 
-/** A usable replica that is not in `except`, chosen by weight, one with room where any has; undefined where there is none. */
+/** A usable replica that is not in `except`, chosen by weight, one that is not avoided where there is any; undefined where there is none. */
 export function pickReplica(
   { replicas }: HostSnapshot,
   except: ReadonlySet<Host>,
@@ -93,17 +93,17 @@ export function pickReplica(
 ): Host | undefined {
   let some: ReplicaState | undefined;
   let count = 0;
-  let saturated = 0;
+  let avoided = 0;
   for (const state of replicas) {
     if (!state.usable || except.has(state.host)) continue;
     some = state;
     count++;
-    if (state.host.saturated) saturated++;
+    if (state.host.avoided) avoided++;
   }
   if (count <= 1) return some?.host;
-  const all = count === replicas.length && saturated === 0;
-  const mixed = saturated > 0 && saturated < count;
-  const candidates = all ? replicas : replicas.filter((one) => one.usable && !except.has(one.host) && !(mixed && one.host.saturated));
+  const all = count === replicas.length && avoided === 0;
+  const mixed = avoided > 0 && avoided < count;
+  const candidates = all ? replicas : replicas.filter((one) => one.usable && !except.has(one.host) && !(mixed && one.host.avoided));
   if (candidates.length === 1) return candidates[0]?.host;
   const a = byWeight(candidates, random, undefined);
   if (choice === "random") return a.host;

@@ -51,6 +51,9 @@ export const defaultHostOptions: HostOptions = {
   ...defaultPreparedOptions,
 };
 
+// Time in which the checks notice.
+const avoidedAfterLossMs = 250;
+
 /** What a host works with. */
 export interface HostDeps {
   readonly clock: Clock;
@@ -84,6 +87,8 @@ export class Host {
   readonly #statements: StatementDeps;
   readonly #cancels = new Set<Promise<void>>();
   #doubted = false;
+  /** When a connection was lost; undefined where that is long ago. */
+  #lostAtMs: number | undefined;
   #patience: Disposable | undefined;
 
   constructor(role: "primary" | "replica", address: ServerAddress, options: HostOptions, deps: HostDeps) {
@@ -106,7 +111,10 @@ export class Host {
         clock: deps.clock,
         create: () => new RoleClient(config),
         verify: (client) => this.#verify(client),
-        onIdleError: (error) => deps.logger.debug("idle database connection lost", { host: this.name, error }),
+        onIdleError: (error) => {
+          this.#lostAtMs = deps.clock.monotonic();
+          deps.logger.debug("idle database connection lost", { host: this.name, error });
+        },
       },
     );
     this.#statements = {
@@ -132,9 +140,10 @@ export class Host {
     return this.#pool.users;
   }
 
-  /** As many callers as it may have at once. */
-  get saturated(): boolean {
-    return this.role === "replica" && this.outstanding >= this.#options.maxOutstandingPerReplica;
+  /** Whether reads are better off elsewhere, while there is an elsewhere: it has all the callers it may have, or has just lost a connection. */
+  get avoided(): boolean {
+    if (this.role !== "replica") return false;
+    return this.outstanding >= this.#options.maxOutstandingPerReplica || this.#justLost();
   }
 
   /** Connections open now, and how many of them are idle. */
@@ -243,6 +252,14 @@ export class Host {
     this.#deps.onRoleDoubt?.(this);
   }
 
+  /** One lost connection is no reason to take a server out, but where it has died, every read until that is found out would fail first. */
+  #justLost(): boolean {
+    if (this.#lostAtMs === undefined) return false;
+    if (this.#deps.clock.monotonic() - this.#lostAtMs < avoidedAfterLossMs) return true;
+    this.#lostAtMs = undefined;
+    return false;
+  }
+
   /** Throws where the caller has gone, or too many wait already. */
   #checkRoom(signal: AbortSignal): void {
     signal.throwIfAborted();
@@ -283,6 +300,7 @@ export class Host {
   /** Draws the conclusions of a failure. */
   async #onFailure(connection: PooledConnection, error: unknown, startedMs: number, signal: AbortSignal): Promise<void> {
     const { client } = connection;
+    if (errorClass(error) === "lost") this.#lostAtMs = this.#deps.clock.monotonic();
     // Only the server's own answers would show one that answers nothing in time as quick.
     if (!signal.aborted && errorClass(error) === "slow") {
       const nowMs = this.#deps.clock.monotonic();

@@ -17,7 +17,7 @@ import { failureOf } from "../../support/failure-of.ts";
 import { SimClock } from "../../support/sim-clock.ts";
 
 const fakeHost = (name: string, role: "primary" | "replica") =>
-  ({ name, role, outstanding: 0, saturated: false, connections: { open: 0, idle: 0 } }) as unknown as Host;
+  ({ name, role, outstanding: 0, avoided: false, connections: { open: 0, idle: 0 } }) as unknown as Host;
 const replicaState = (host: Host): ReplicaState => ({
   host,
   usable: true,

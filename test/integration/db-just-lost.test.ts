@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import { type Clock, systemClock } from "../../src/base/index.ts";
+import { createLoadBalancer } from "../../src/db/index.ts";
+import { type Metrics, noMetrics } from "../../src/observability/index.ts";
+import { allUsable, patientDatabase } from "../support/patient-database.ts";
+import { type PostgresServer, startPostgresCluster } from "../support/postgres-cluster.ts";
+import { startTcpFront } from "../support/tcp-front.ts";
+
+test("reads that begin just after a replica has lost connections go to another one first", async () => {
+  await using cluster = await startPostgresCluster({ replicas: 2 });
+  const [first, second] = cluster.replicas as [PostgresServer, PostgresServer];
+  await using front = await startTcpFront(first.port);
+  // Time stands still once the connections are lost: what is "just after" does not depend on how busy the machine is.
+  let stoodStillAtMs: number | undefined;
+  const clock: Clock = { ...systemClock, monotonic: () => stoodStillAtMs ?? systemClock.monotonic() };
+  const failures: string[] = [];
+  const metrics: Metrics = {
+    ...noMetrics,
+    counter: (name) => ({
+      add: (_amount, labels) => {
+        if (name === "dblb_errors_total") failures.push(String(labels?.["class"]));
+      },
+    }),
+  };
+  const replicas = [`127.0.0.1:${front.port}`, second.url];
+  await using lb = await createLoadBalancer(
+    { ...patientDatabase, primary: cluster.primary.url, replicas, poolSize: 8 },
+    { clock, metrics },
+  );
+  await allUsable(lb);
+  const portsOf = async (text: string) => {
+    const results = await Promise.all(Array.from({ length: 8 }, () => lb.query<{ port: string }>(text)));
+    return new Set(results.map(({ rows }) => Number(rows[0]?.port)));
+  };
+  const readPort = "SELECT current_setting('port') AS port";
+  expect(await portsOf(readPort)).toEqual(new Set([first.port, second.port]));
+
+  const running = portsOf(`${readPort}, pg_sleep(0.5)`);
+  await expect
+    .poll(async () => (await cluster.sql(first, "SELECT FROM pg_stat_activity WHERE query LIKE '%sleep(0.5)' AND state = 'active'")).length)
+    .toBeGreaterThan(1);
+  front.refuse(Number.POSITIVE_INFINITY);
+  stoodStillAtMs = systemClock.monotonic();
+  front.cut();
+  expect(await running).toEqual(new Set([second.port]));
+  expect(failures.length).toBeGreaterThan(1);
+  expect(new Set(failures)).toEqual(new Set(["lost"]));
+  failures.length = 0;
+  expect(await portsOf(readPort)).toEqual(new Set([second.port]));
+  expect(failures).toEqual([]);
+});
