@@ -5,6 +5,7 @@ import { type Metrics, noMetrics } from "../../src/observability/index.ts";
 import { allUsable, patientDatabase } from "../support/patient-database.ts";
 import { type PostgresServer, startPostgresCluster } from "../support/postgres-cluster.ts";
 import { startTcpFront } from "../support/tcp-front.ts";
+import { until } from "../support/until.ts";
 
 test("reads that begin just after a replica has lost connections go to another one first", async () => {
   await using cluster = await startPostgresCluster({ replicas: 2 });
@@ -35,10 +36,10 @@ test("reads that begin just after a replica has lost connections go to another o
   const readPort = "SELECT current_setting('port') AS port";
   expect(await portsOf(readPort)).toEqual(new Set([first.port, second.port]));
 
-  const running = portsOf(`${readPort}, pg_sleep(0.5)`);
-  await expect
-    .poll(async () => (await cluster.sql(first, "SELECT FROM pg_stat_activity WHERE query LIKE '%sleep(0.5)' AND state = 'active'")).length)
-    .toBeGreaterThan(1);
+  // Long enough for a busy machine to see them run.
+  const running = portsOf(`${readPort}, pg_sleep(3)`);
+  const sleeping = "SELECT FROM pg_stat_activity WHERE query LIKE '%sleep(3)' AND state = 'active'";
+  await until("some run on the first replica", async () => (await cluster.sql(first, sleeping)).length > 1);
   front.refuse(Number.POSITIVE_INFINITY);
   stoodStillAtMs = systemClock.monotonic();
   front.cut();
