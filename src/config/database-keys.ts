@@ -66,7 +66,7 @@ export const databaseKeys = {
     "Statements that have run this often on a server are prepared there from then on; 0: never.",
     0,
   ),
-  "database.max_prepared": key("integer", integer(0, 100_000), "Prepared statements on one connection at most.", 256),
+  "database.max_prepared": key("integer", integer(1, 100_000), "Prepared statements on one connection at most.", 256),
   "database.replica_check_interval": key("duration", duration(100, hourMs), "How often every server is checked.", "2s"),
   "database.probe_timeout": key("duration", duration(10, 60_000), "A server that takes longer to answer has failed the check.", "250ms"),
   "database.max_replication_lag_time": key(

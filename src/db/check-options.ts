@@ -34,7 +34,7 @@ const rules: Readonly<Record<NumberKeys<LoadBalancerOptions>, Rule>> = {
   maxOutstandingPerReplica: atLeastOne,
   maxQueuedPerServer: amount,
   prepareAfter: count,
-  maxPrepared: count,
+  maxPrepared: atLeastOne,
   replicaCheckIntervalMs: wait,
   probeTimeoutMs: wait,
   disconnectTimeoutMs: waitOrNone,

@@ -8,7 +8,7 @@ export type { DiscoveredServer, DiscoveryAnswer, DiscoverySource } from "./disco
 export { StaticSource } from "./discovery/static-source.ts";
 export type { HostStatus } from "./hosts/host-status.ts";
 export { serverNames } from "./hosts/listed-server.ts";
-export type { QueryResult } from "./hosts/statement.ts";
+export type { QueryResult } from "./hosts/query.ts";
 export type { CapturedPosition, DataConsistency, JobCheck, JobOptions, JobPositions, JobStrategy } from "./jobs/job-positions.ts";
 export type { LoadBalancer } from "./load-balancer.ts";
 export type { DatabaseChoice, LoadBalancers } from "./load-balancers.ts";

@@ -8,7 +8,7 @@ import type { Host } from "./hosts/host.ts";
 import type { HostList } from "./hosts/host-list.ts";
 import type { HostMonitor } from "./hosts/host-monitor.ts";
 import { type HostStatus, hostStatuses } from "./hosts/host-status.ts";
-import type { QueryResult } from "./hosts/statement.ts";
+import type { QueryResult } from "./hosts/query.ts";
 import { captured, checkJob, type JobCheck, type JobOptions, type JobPositions, jobBinding } from "./jobs/job-positions.ts";
 import type {
   LoadBalancerDeps,

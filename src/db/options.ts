@@ -5,7 +5,7 @@ import type { DiscoveryOptions } from "./discovery/discovery-options.ts";
 import { defaultExecutorOptions, type ExecutorOptions } from "./executor.ts";
 import { defaultHostOptions, type HostOptions } from "./hosts/host.ts";
 import { defaultHostMonitorOptions, type HostMonitorOptions } from "./hosts/host-monitor.ts";
-import type { QueryResult } from "./hosts/statement.ts";
+import type { QueryResult } from "./hosts/query.ts";
 import type { JobCheck } from "./jobs/job-positions.ts";
 import { defaultOverloadOptions, type OverloadOptions } from "./overload/overload-options.ts";
 import type { IsolationLevel } from "./session.ts";

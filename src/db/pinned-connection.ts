@@ -2,7 +2,7 @@ import { CodedError, Mutex, neverAborted } from "../base/index.ts";
 import { type Analysis, refuseUseless } from "./analyse.ts";
 import { errorClass, isClientTimeout } from "./hosts/error-class.ts";
 import type { Host, Lease } from "./hosts/host.ts";
-import type { QueryResult, Values } from "./hosts/statement.ts";
+import type { QueryResult, Values } from "./hosts/query.ts";
 import type { OpenTransaction } from "./session.ts";
 import { Transaction } from "./transaction.ts";
 

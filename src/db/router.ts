@@ -3,7 +3,7 @@ import { type Analysis, refuseUseless } from "./analyse.ts";
 import type { Classifier } from "./classify.ts";
 import type { Executor, ReadPlan, WritePlan } from "./executor.ts";
 import type { Host, Lease } from "./hosts/host.ts";
-import type { AnyConnectionOptions, QueryResult, Values } from "./hosts/statement.ts";
+import type { ConnectionUse, QueryResult, Values } from "./hosts/query.ts";
 import type { QueryOptions, TransactionOptions } from "./options.ts";
 import { heldHost } from "./overload/held-host.ts";
 import type { Permit } from "./overload/permit.ts";
@@ -196,7 +196,7 @@ export class Router {
   }
 }
 
-/** A read on its way to a replica, which may refuse it as a write. */
+/** A read on its way to a replica, which may refuse it as a write. One small object for each: two closures and what they hold are three times as much. */
 class RoutedRead implements ReadPlan {
   readonly repeatable: boolean;
   readonly maxStalenessMs: number | undefined;
@@ -256,7 +256,7 @@ function mark(frame: Frame): void {
 }
 
 /** A procedure may commit a part of its work, after which it must not be begun again without its name. */
-function connectionUse({ kind, leavesState, statementCount }: Analysis): AnyConnectionOptions {
+function connectionUse({ kind, leavesState, statementCount }: Analysis): ConnectionUse {
   if (leavesState) return discarding;
   return statementCount === 1 && (kind === "read" || kind === "write") ? preparing : keeping;
 }

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Host } from "./hosts/host.ts";
-import type { QueryResult, Values } from "./hosts/statement.ts";
+import type { QueryResult, Values } from "./hosts/query.ts";
 import type { Position } from "./position/position.ts";
 import type { TokenStickingStore } from "./sticking/token-sticking-store.ts";
 

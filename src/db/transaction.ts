@@ -2,7 +2,7 @@ import { CodedError, errnoOf, Mutex, neverAborted } from "../base/index.ts";
 import { type Analysis, refuseUseless } from "./analyse.ts";
 import { errorClass, isClientTimeout, NotConnectedError } from "./hosts/error-class.ts";
 import type { Host, Lease } from "./hosts/host.ts";
-import type { QueryResult, Values } from "./hosts/statement.ts";
+import type { QueryResult, Values } from "./hosts/query.ts";
 import type { IsolationLevel, OpenTransaction } from "./session.ts";
 
 /** Where and how a transaction begins; decided when its first statement comes. */

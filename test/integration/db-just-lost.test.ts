@@ -39,7 +39,8 @@ test("reads that begin just after a replica has lost connections go to another o
   // Long enough for a busy machine to see them run.
   const running = portsOf(`${readPort}, pg_sleep(3)`);
   const sleeping = "SELECT FROM pg_stat_activity WHERE query LIKE '%sleep(3)' AND state = 'active'";
-  await until("some run on the first replica", async () => (await cluster.sql(first, sleeping)).length > 1);
+  const countOn = async (server: PostgresServer) => (await cluster.sql(server, sleeping)).length;
+  await until("all of them run", async () => (await countOn(first)) + (await countOn(second)) === 8);
   front.refuse(Number.POSITIVE_INFINITY);
   stoodStillAtMs = systemClock.monotonic();
   front.cut();
@@ -49,4 +50,9 @@ test("reads that begin just after a replica has lost connections go to another o
   failures.length = 0;
   expect(await portsOf(readPort)).toEqual(new Set([second.port]));
   expect(failures).toEqual([]);
+  front.refuse(0);
+  stoodStillAtMs += 249;
+  expect(await portsOf(readPort)).toEqual(new Set([second.port]));
+  stoodStillAtMs += 1;
+  expect(await portsOf(readPort)).toEqual(new Set([first.port, second.port]));
 });

@@ -83,11 +83,17 @@ test("a table that is changed changes the answer, without an error", async () =>
   await times(4, () => lb.query(read, [1]));
   await times(4, () => lb.query(write, [1]));
   expect([await preparedOnReplica(lb), await preparedOnPrimary(lb)]).toEqual([[read], [write]]);
+  const connections = async () => {
+    const pid = () => lb.query<{ pid: number }>("SELECT pg_backend_pid() AS pid").then(({ rows }) => rows[0]?.pid);
+    return [await pid(), await lb.usePrimary(pid)];
+  };
+  const before = await connections();
   await cluster.sql(cluster.primary, "ALTER TABLE changing ADD COLUMN v int DEFAULT 5");
   await cluster.caughtUp();
   await times(4, async () => expect((await lb.query(read, [1])).rows).toEqual([{ id: 1, v: 5 }]));
   await times(4, async () => expect((await lb.query(write, [1])).rows).toEqual([{ id: 1, v: 5 }]));
   // On new connections, for the old ones were closed.
+  for (const pid of await connections()) expect(before).not.toContain(pid);
   expect([await preparedOnReplica(lb), await preparedOnPrimary(lb)]).toEqual([[read], [write]]);
   expect(warnings).toEqual([]);
 });
@@ -134,6 +140,55 @@ test("no more are prepared on a connection than allowed", async () => {
   for (const n of [1, 2, 3, 4])
     await times(4, async () => expect((await lb.query(`SELECT $1::int + ${n} AS n`, [1])).rows).toEqual([{ n: 1 + n }]));
   expect(await preparedOnReplica(lb)).toHaveLength(2);
+});
+
+test("texts that are parsed and then fail take a place, too", async () => {
+  await using lb = await balancer({ maxPrepared: 2 });
+  for (let k = 0; k < 5; k++) await times(4, () => lb.query(`SELECT ${k} / $1::int AS failing`, [0]).catch(() => {}));
+  expect(await preparedOnReplica(lb)).toHaveLength(2);
+});
+
+test.each(["a text", undefined])("a value whose own code throws %s fails its statement, and the next one goes on", async (thrown) => {
+  await using lb = await balancer();
+  const read = "SELECT $1::text AS v";
+  const value = {
+    toPostgres: () => {
+      throw thrown;
+    },
+  };
+  await times(4, () => lb.query(read, ["v"]));
+  const outcome = await lb.query(read, [value]).then(
+    () => "resolved",
+    () => "rejected",
+  );
+  expect(outcome).toBe("rejected");
+  expect((await lb.query(read, ["v"])).rows).toEqual([{ v: "v" }]);
+});
+
+test("no values may also be null, and a value too many is the statement's own fault", async () => {
+  await using lb = await balancer({ prepareAfter: 0 });
+  const none = null as unknown as undefined;
+  expect((await lb.usePrimary(() => lb.query("SELECT 1 AS n", none))).rows).toEqual([{ n: 1 }]);
+  expect((await lb.transaction((tx) => tx.query("SELECT 1 AS n", none))).rows).toEqual([{ n: 1 }]);
+  for (let i = 0; i < 3; i++) await expect(lb.query("SELECT $1::int AS n", [1, 2])).rejects.toMatchObject({ code: "08P01" });
+  expect(lb.status.map(({ usable }) => usable)).toEqual([true, true]);
+});
+
+test("what the server cannot parse takes no place, and is prepared once it can", async () => {
+  await using lb = await balancer({ prepareAfter: 1, maxPrepared: 1 });
+  const read = "SELECT count(*)::int AS n FROM late WHERE id > $1";
+  for (let i = 0; i < 3; i++) await expect(lb.query(read, [0])).rejects.toMatchObject({ code: "42P01" });
+  await table("late", "id int");
+  await times(2, async () => expect((await lb.query(read, [0])).rows).toEqual([{ n: 0 }]));
+  expect(await preparedOnReplica(lb)).toEqual([read]);
+});
+
+test("a procedure, which may commit a part of its work, is not prepared, nor is a very long text", async () => {
+  await cluster.sql(cluster.primary, "CREATE PROCEDURE steps(n int) LANGUAGE plpgsql AS 'BEGIN COMMIT; END'");
+  await using lb = await balancer({ prepareAfter: 1 });
+  await times(4, () => lb.query("CALL steps($1)", [1]));
+  await times(4, () => lb.query(`SELECT $1::int AS n /* ${"x".repeat(16 * 1024)} */`, [1]));
+  expect([await preparedOnReplica(lb), await preparedOnPrimary(lb)]).toEqual([[], []]);
 });
 
 test("values that cannot be sent fail alone", async () => {

@@ -194,6 +194,21 @@ test("a statement that is given up over TLS is stopped, and the key for that is 
   expect(Buffer.concat(heard).includes(Buffer.of(0, 0, 0, 16, 4, 210, 22, 46))).toBe(false);
 });
 
+test("where TLS breaks while a write runs, its outcome is unknown", async () => {
+  let garbles = false;
+  const rewrite = (chunk: Buffer) => (garbles ? Buffer.alloc(chunk.length, 7) : chunk);
+  await using front = await startTcpFront(cluster.primary.port, { rewrite });
+  const throughFront = new URL(urlOf(cluster.primary, "app", { sslmode: "no-verify" }));
+  throughFront.port = String(front.port);
+  await using lb = await createLoadBalancer({ ...patientDatabase, primary: throughFront.href });
+  await allUsable(lb);
+  await lb.query("INSERT INTO t VALUES (70)");
+  garbles = true;
+  expect(await failureOf(lb.query("INSERT INTO t VALUES (71)"))).toMatchObject({ code: "outcome_unknown" });
+  expect(await cluster.sql(cluster.primary, "SELECT id FROM t WHERE id = 71")).toEqual([{ id: 71 }]);
+  garbles = false;
+});
+
 describe("a connection that cannot be had", () => {
   const refusals = {
     "another certificate than the known one": [

@@ -6,6 +6,8 @@ const maxGatheredBytes = 16 * 1024;
 // What is read is copied out at once, and no two sockets read at the same time: one buffer does for all of them.
 const readBuffer = Buffer.allocUnsafe(64 * 1024);
 
+const writeList = Socket.prototype._writev as NonNullable<Socket["_writev"]>;
+
 /**
  * A socket for the driver's small messages: what it writes in one go leaves as one piece, and what comes in is copied into a piece
  * of its size, where a plain socket passes on a list and allocates 64 KiB for each answer.
@@ -25,7 +27,7 @@ export class DriverSocket extends Socket {
     let bytes = 0;
     for (const { chunk } of chunks) bytes += chunk.length;
     if (bytes > maxGatheredBytes) {
-      super._writev?.(chunks, done);
+      writeList.call(this, chunks, done);
       return;
     }
     const piece = Buffer.allocUnsafe(bytes);

@@ -93,16 +93,30 @@ export function errorClass(error: unknown): ErrorClass {
   const { severity, message, syscall } = error as Error & { severity?: string; syscall?: string };
   // The network's errnos also end connections that stood.
   if (byErrno[code] && (syscall === "read" || syscall === "write")) return "lost";
-  // A certificate or key that cannot be read, or is not believed.
-  if (syscall === "open" || tlsCode.test(code)) return "config";
+  if (tlsCode.test(code)) return "lost";
   // A FATAL ends the connection, whatever its reason.
   if (code === "40001" && severity === "FATAL") return "lost";
   if (code === "0A000" && /hot standby|during recovery/.test(message)) return "misroute";
   if (code === "55000" && message.includes("recovery is in progress")) return "misroute";
   if (code === "08P01" && poolerHasNoServer.test(message)) return "connect_failed";
+  // A value too many, for one.
+  if (code === "08P01" && severity === "ERROR") return "statement";
   const found = byState[code] ?? byErrno[code];
   if (found) return found;
   return /^08/.test(code) ? "lost" : "statement";
+}
+
+// Of a file that a URL names, such as a certificate: it is not there, or not to be read.
+const fileErrnos: ReadonlySet<string> = new Set(["ENOENT", "EACCES", "EPERM", "ENOTDIR", "EISDIR", "ELOOP", "ENAMETOOLONG"]);
+
+/** What an error means that came while a connection was opened: nothing was sent, so no statement can be at fault. */
+export function connectErrorClass(error: unknown): ErrorClass {
+  const code = errnoOf(error);
+  const { syscall } = error as { syscall?: string };
+  if (code !== undefined && (tlsCode.test(code) || (fileErrnos.has(code) && (syscall === "open" || syscall === "read")))) return "config";
+  const kind = errorClass(error);
+  // Refused by ourselves, as the wrong server, or lost on the way, or silent.
+  return kind === "lost" || kind === "slow" || kind === "statement" ? "connect_failed" : kind;
 }
 
 /** Whether a transaction failed only because of another one, so that it may succeed as a whole when it is run again. */

@@ -6,12 +6,13 @@ import type { Position } from "../position/position.ts";
 import { requestCancel } from "./cancel-request.ts";
 import { ConnectionPool, type PooledConnection, type Waiter } from "./connection-pool.ts";
 import type { ServerAddress } from "./connection-url.ts";
-import { type ErrorClass, errorClass, isClientTimeout, NotConnectedError, poisonsConnection, poolTimeoutMessage } from "./error-class.ts";
+import { connectErrorClass, errorClass, isClientTimeout, NotConnectedError, poisonsConnection, poolTimeoutMessage } from "./error-class.ts";
 import { LatencyWindow } from "./latency-window.ts";
 import { defaultPreparedOptions, type PreparedOptions, PreparedTexts } from "./prepared-texts.ts";
+import type { ConnectionUse, QueryResult, Values } from "./query.ts";
 import { type AnnouncedRole, RoleClient } from "./role-client.ts";
 import { type FactsRow, factsOf, factsSql, reachedPosition, type ServerFacts, writtenPosition } from "./server-facts.ts";
-import { type AnyConnectionOptions, type QueryResult, Statement, type StatementDeps, type Values } from "./statement.ts";
+import { Statement, type StatementDeps } from "./statement.ts";
 
 /** How connections to one server behave. */
 export interface HostOptions extends PreparedOptions {
@@ -51,7 +52,7 @@ export const defaultHostOptions: HostOptions = {
   ...defaultPreparedOptions,
 };
 
-// Time in which the checks notice.
+// A server that is dead fails a connect by then, and is taken out for that; one that is alive is not missed for long.
 const avoidedAfterLossMs = 250;
 
 /** What a host works with. */
@@ -111,10 +112,7 @@ export class Host {
         clock: deps.clock,
         create: () => new RoleClient(config),
         verify: (client) => this.#verify(client),
-        onIdleError: (error) => {
-          this.#lostAtMs = deps.clock.monotonic();
-          deps.logger.debug("idle database connection lost", { host: this.name, error });
-        },
+        onIdleError: (error) => deps.logger.debug("idle database connection lost", { host: this.name, error }),
       },
     );
     this.#statements = {
@@ -176,7 +174,7 @@ export class Host {
   }
 
   /** One statement on any connection. */
-  query<R>(text: string, values: Values, options: AnyConnectionOptions, signal: AbortSignal): Promise<QueryResult<R>> {
+  query<R>(text: string, values: Values, options: ConnectionUse, signal: AbortSignal): Promise<QueryResult<R>> {
     return new Promise((resolve, reject) => {
       this.#checkRoom(signal);
       new Statement({ text, values, signal, resolve, reject }, this.#statements).runOnAny(options);
@@ -270,7 +268,7 @@ export class Host {
   #refusal(error: unknown): NotConnectedError {
     // The same message for a server that hangs and a busy pool.
     const exhausted = error instanceof Error && error.message === poolTimeoutMessage && this.#pool.exhausted;
-    return new NotConnectedError(this.name, notConnectedReason(error, exhausted), error);
+    return new NotConnectedError(this.name, exhausted ? "overload" : connectErrorClass(error), error);
   }
 
   #lease(connection: PooledConnection): Lease {
@@ -300,9 +298,11 @@ export class Host {
   /** Draws the conclusions of a failure. */
   async #onFailure(connection: PooledConnection, error: unknown, startedMs: number, signal: AbortSignal): Promise<void> {
     const { client } = connection;
-    if (errorClass(error) === "lost") this.#lostAtMs = this.#deps.clock.monotonic();
+    // The reason of an abort is its caller's, and says nothing of the server.
+    const kind = signal.aborted ? "statement" : errorClass(error);
+    if (kind === "lost") this.#lostAtMs = this.#deps.clock.monotonic();
     // Only the server's own answers would show one that answers nothing in time as quick.
-    if (!signal.aborted && errorClass(error) === "slow") {
+    if (kind === "slow") {
       const nowMs = this.#deps.clock.monotonic();
       this.latency.add(nowMs - startedMs, nowMs, { timedOut: true });
     }
@@ -310,7 +310,7 @@ export class Host {
     // The server would go on with what nobody waits for.
     if (signal.aborted || isClientTimeout(error)) this.#cancel(client);
     // A primary that refuses writes was demoted; its name may lead to another server by now.
-    if (this.role === "primary" && errorClass(error) === "misroute") {
+    if (this.role === "primary" && kind === "misroute") {
       connection.broken = true;
       this.#doubt();
     }
@@ -351,11 +351,4 @@ export class Host {
     const cancel = requestCancel(client, this.#options.connectTimeoutMs, clock).finally(() => this.#cancels.delete(cancel));
     this.#cancels.add(cancel);
   }
-}
-
-function notConnectedReason(error: unknown, exhausted: boolean): ErrorClass {
-  if (exhausted) return "overload";
-  const kind = errorClass(error);
-  // Refused by ourselves, as the wrong server, or lost on the way, or silent: nothing was sent, so no statement can be at fault.
-  return kind === "lost" || kind === "slow" || kind === "statement" ? "connect_failed" : kind;
 }

@@ -1,4 +1,4 @@
-import { Socket } from "node:net";
+import type { Socket } from "node:net";
 import pg from "pg";
 import { CodedError } from "../../base/index.ts";
 import type { ServerAddress } from "./connection-url.ts";
@@ -26,9 +26,6 @@ export interface AnnouncedRole {
   readonly readOnly: boolean | undefined;
 }
 
-/** TLS brings its own. */
-const openSocket = (({ ssl }: { ssl?: unknown }) => (ssl ? new Socket() : new DriverSocket())) as () => Socket;
-
 /** A connection that listens to what servers since PostgreSQL 14 announce at the start, and with the next answer after a change. */
 export class RoleClient extends pg.Client {
   #announced: AnnouncedRole = { inRecovery: undefined, readOnly: undefined };
@@ -36,7 +33,7 @@ export class RoleClient extends pg.Client {
   onAnnounced: (announced: AnnouncedRole) => void = () => {};
 
   constructor(config: pg.ClientConfig) {
-    super({ ...config, stream: openSocket });
+    super({ ...config, stream: () => new DriverSocket() });
     const { connection } = this as unknown as { connection: NodeJS.EventEmitter };
     connection.on("parameterStatus", ({ parameterName, parameterValue }: { parameterName: string; parameterValue: string }) => {
       const on = parameterValue === "on";

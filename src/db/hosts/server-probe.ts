@@ -1,5 +1,6 @@
 import { type Clock, CodedError } from "../../base/index.ts";
 import type { ServerAddress } from "./connection-url.ts";
+import { connectErrorClass, NotConnectedError } from "./error-class.ts";
 import { patiently } from "./patience.ts";
 import { RoleClient } from "./role-client.ts";
 import { type FactsRow, factsOf, factsSql, type ProbeDepth, privilegesSql, type ServerFacts } from "./server-facts.ts";
@@ -68,6 +69,16 @@ export class ServerProbe implements AsyncDisposable {
   }
 
   #connect(): Promise<Connected> {
+    const connecting: Promise<Connected> = this.#open().catch((error: unknown) => {
+      if (this.#connection === connecting) this.#connection = undefined;
+      // An error of the certificate, which on a connection that stands would only say that it is lost.
+      throw connectErrorClass(error) === "config" ? new NotConnectedError(this.#address.name, "config", error) : error;
+    });
+    connecting.catch(() => {});
+    return connecting;
+  }
+
+  async #open(): Promise<Connected> {
     const { connectTimeoutMs, applicationName } = this.#options;
     const client = new RoleClient({
       connectionString: this.#address.url,
@@ -76,15 +87,8 @@ export class ServerProbe implements AsyncDisposable {
       keepAlive: true,
     });
     client.on("error", () => this.#forget(client));
-    const connecting: Promise<Connected> = client.connect().then(
-      () => ({ client, sinceMs: this.#clock.monotonic(), origins: undefined }),
-      (error) => {
-        if (this.#connection === connecting) this.#connection = undefined;
-        throw error;
-      },
-    );
-    connecting.catch(() => {});
-    return connecting;
+    await client.connect();
+    return { client, sinceMs: this.#clock.monotonic(), origins: undefined };
   }
 
   #forget(client: RoleClient): void {

@@ -1,20 +1,10 @@
-import type pg from "pg";
+import pg from "pg";
 import { type Clock, CodedError, forgetAbort, onAbort } from "../../base/index.ts";
 import type { ConnectionPool, PooledConnection, Waiter } from "./connection-pool.ts";
 import { readTimeoutMessage } from "./error-class.ts";
 import type { LatencyWindow } from "./latency-window.ts";
 import type { PreparedTexts } from "./prepared-texts.ts";
-
-/** Parameters of a statement: `$1` is the first. */
-export type Values = readonly unknown[] | undefined;
-
-/** One statement's outcome, as the driver gives it. */
-export interface QueryResult<R = Record<string, unknown>> {
-  readonly rows: R[];
-  /** Null for statements that count no rows. */
-  readonly rowCount: number | null;
-  readonly command: string;
-}
+import type { ConnectionUse, Values } from "./query.ts";
 
 /** What the statements for one server share. */
 export interface StatementDeps {
@@ -45,12 +35,12 @@ export interface StatementCall {
   readonly reject: (error: unknown) => void;
 }
 
-/** How a statement uses a connection that is not its caller's. */
-export interface AnyConnectionOptions {
-  /** The connection is closed afterwards. */
-  readonly discard: boolean;
-  /** Where its text runs often, the server may keep it prepared. */
-  readonly prepare: boolean;
+const { DatabaseError } = pg;
+
+/** Whether the driver takes it that the server knows a prepared statement. */
+function isParsed(client: pg.ClientBase, name: string): boolean {
+  const { connection } = client as unknown as { connection: { parsedStatements: Readonly<Record<string, string>> } };
+  return connection.parsedStatements[name] !== undefined;
 }
 
 /** One statement on its way to a server. It holds few objects and no promise of its own, since there is one for each call. */
@@ -59,7 +49,7 @@ export class Statement implements Waiter {
   readonly #call: StatementCall;
   readonly #giveUp = () => this.#abandon();
   #connection: PooledConnection | undefined;
-  #options: AnyConnectionOptions | undefined;
+  #options: ConnectionUse | undefined;
   #startedMs = 0;
 
   constructor(call: StatementCall, deps: StatementDeps) {
@@ -72,7 +62,7 @@ export class Statement implements Waiter {
   }
 
   /** Runs it on the first connection that is free, and gives that back. */
-  runOnAny(options: AnyConnectionOptions): void {
+  runOnAny(options: ConnectionUse): void {
     const { pool } = this.#deps;
     this.#options = options;
     const idle = pool.take();
@@ -106,18 +96,19 @@ export class Statement implements Waiter {
     const { single, prepared } = this.#deps;
     const { text, values } = this.#call;
     const { client } = connection;
-    const extended = single || (values !== undefined && values.length > 0);
-    const name = prepare && extended ? prepared.nameFor(text, connection) : undefined;
-    const answered = (error: Error | null, result: pg.QueryResult) => {
-      if (!error) {
+    const name = prepare && (single || values?.length) ? prepared.nameFor(text, connection) : undefined;
+    // What a value's or a type's own code throws may be anything.
+    const answered = (error: Error | null | undefined, result: pg.QueryResult | undefined) => {
+      if (name !== undefined && isParsed(client, name)) connection.prepared.add(name);
+      if (!error && result) {
         this.#done(result);
-      } else if (name !== undefined && prepared.isRefused(name, error) && this.#deps.running.has(this)) {
+      } else if (error && name !== undefined && this.#deps.running.has(this) && prepared.isRefused(name, error)) {
         connection.unwanted = true;
         // The driver sends it when the server has ended its answer to this one.
         this.#send(connection, false);
       } else {
         // Of values that it cannot send the driver closes what is prepared, and does not know it any more.
-        if (name !== undefined && !("severity" in error)) connection.unwanted = true;
+        if (name !== undefined && !(error instanceof DatabaseError)) connection.unwanted = true;
         this.#fail(error);
       }
     };
@@ -137,7 +128,7 @@ export class Statement implements Waiter {
   }
 
   #done(result: pg.QueryResult): void {
-    if (!this.#isOver()) return;
+    if (!this.#finish()) return;
     const { clock, latency } = this.#deps;
     const nowMs = clock.monotonic();
     latency.add(nowMs - this.#startedMs, nowMs);
@@ -146,7 +137,7 @@ export class Statement implements Waiter {
   }
 
   #fail(error: unknown): void {
-    if (!this.#isOver()) return;
+    if (!this.#finish()) return;
     const end = () => {
       this.#end();
       this.#call.reject(error);
@@ -161,8 +152,8 @@ export class Statement implements Waiter {
     else if (this.#deps.pool.withdraw(this)) reject(signal.reason);
   }
 
-  /** Whether this is its end: what comes later is for nobody. */
-  #isOver(): boolean {
+  /** False where it was over before: what comes later is for nobody. */
+  #finish(): boolean {
     if (!this.#deps.running.delete(this)) return false;
     forgetAbort(this.#call.signal, this.#giveUp);
     return true;

@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test, vi } from "vitest";
 import { DriverSocket } from "../../../../src/db/hosts/driver-socket.ts";
+import { RoleClient } from "../../../../src/db/hosts/role-client.ts";
 
 let port: number;
 let accepted: Promise<Socket>;
@@ -67,8 +68,17 @@ test.each([
   const pieces = sizes.map((size, i) => Buffer.alloc(size, i + 1));
   const whole = Buffer.concat(pieces);
   const arrives = collect(ends.peer, whole.length);
+  const handle = (ends.socket as unknown as { _handle: { writev: (...args: unknown[]) => unknown } })._handle;
+  const writev = vi.spyOn(handle, "writev");
   await writeCorked(ends.socket, pieces);
+  // Much is not copied only to be sent.
+  expect(writev).toHaveBeenCalledTimes(whole.length > 16 * 1024 ? 1 : 0);
   expect((await arrives).equals(whole)).toBe(true);
+});
+
+test("connections to PostgreSQL have it", () => {
+  const { connection } = new RoleClient({ host: "127.0.0.1" }) as unknown as { connection: { stream: unknown } };
+  expect(connection.stream).toBeInstanceOf(DriverSocket);
 });
 
 test("small messages leave in one piece", async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { errorClass, poisonsConnection } from "../../../../src/db/hosts/error-class.ts";
+import { connectErrorClass, errorClass, poisonsConnection } from "../../../../src/db/hosts/error-class.ts";
 
 const error = (fields: { code?: string; message?: string; severity?: string; syscall?: string }) =>
   Object.assign(new Error(fields.message ?? ""), fields);
@@ -19,6 +19,7 @@ test.each([
   // What PgBouncer says to a statement that it has no server for.
   [{ code: "08P01", message: "server login has been failing, try again later (server_login_retry)", severity: "FATAL" }, "connect_failed"],
   [{ code: "08P01", message: "query_wait_timeout", severity: "FATAL" }, "connect_failed"],
+  [{ code: "08P01", message: "bind message supplies 2 parameters", severity: "ERROR" }, "statement"],
   [{ code: "25P03", severity: "FATAL" }, "lost"],
   [{ code: "ECONNREFUSED", syscall: "connect" }, "connect_failed"],
   [{ code: "ETIMEDOUT", syscall: "connect" }, "connect_failed"],
@@ -48,18 +49,33 @@ test.each([
   [{ code: "28000", severity: "FATAL" }, "config"],
   [{ code: "28P01", severity: "FATAL" }, "config"],
   [{ code: "3D000", severity: "FATAL" }, "config"],
-  [{ code: "DEPTH_ZERO_SELF_SIGNED_CERT" }, "config"],
-  [{ code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE" }, "config"],
-  [{ code: "CERT_HAS_EXPIRED" }, "config"],
-  [{ code: "ERR_TLS_CERT_ALTNAME_INVALID" }, "config"],
-  [{ code: "ERR_SSL_TLSV1_ALERT_UNKNOWN_CA" }, "config"],
+  // On a connection that stood.
+  [{ code: "ERR_SSL_WRONG_VERSION_NUMBER" }, "lost"],
+  [{ code: "EPROTO", syscall: "write" }, "lost"],
   [{ message: "The server does not support SSL connections" }, "config"],
-  [{ code: "ENOENT", syscall: "open" }, "config"],
   [{ code: "ENOENT", syscall: "connect" }, "connect_failed"],
   [{ code: "42601", severity: "ERROR" }, "statement"],
   [{ code: "23505", severity: "ERROR" }, "statement"],
 ])("%o is classed as %s", (fields, expected) => {
   expect(errorClass(error(fields))).toBe(expected);
+});
+
+test.each([
+  [{ code: "DEPTH_ZERO_SELF_SIGNED_CERT" }, "config"],
+  [{ code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE" }, "config"],
+  [{ code: "CERT_HAS_EXPIRED" }, "config"],
+  [{ code: "ERR_TLS_CERT_ALTNAME_INVALID" }, "config"],
+  [{ code: "ERR_SSL_TLSV1_ALERT_UNKNOWN_CA" }, "config"],
+  [{ code: "ENOENT", syscall: "open" }, "config"],
+  [{ code: "EISDIR", syscall: "read" }, "config"],
+  [{ code: "EMFILE", syscall: "open" }, "connect_failed"],
+  [{ code: "ENOENT", syscall: "connect" }, "connect_failed"],
+  [{ code: "ECONNRESET", syscall: "read" }, "connect_failed"],
+  [{ message: "something else" }, "connect_failed"],
+  [{ code: "53300", severity: "FATAL" }, "overload"],
+  [{ code: "28P01", severity: "FATAL" }, "config"],
+])("%o while a connection is opened is classed as %s", (fields, expected) => {
+  expect(connectErrorClass(error(fields))).toBe(expected);
 });
 
 test("a name with several addresses that all refuse is a failed connect", () => {
