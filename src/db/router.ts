@@ -256,9 +256,9 @@ function mark(frame: Frame): void {
 }
 
 /** A procedure may commit a part of its work, after which it must not be begun again without its name. */
-function connectionUse({ kind, leavesState, statementCount }: Analysis): ConnectionUse {
+function connectionUse({ kind, leavesState }: Analysis): ConnectionUse {
   if (leavesState) return discarding;
-  return statementCount === 1 && (kind === "read" || kind === "write") ? preparing : keeping;
+  return kind === "read" || kind === "write" ? preparing : keeping;
 }
 
 function readsOnly(analysis: Analysis, { hint }: QueryOptions): boolean {

@@ -19,7 +19,7 @@ const benches: Record<string, () => Promise<Figure[]> | AsyncGenerator<Figure>> 
 };
 
 const dbOptions = {
-  rounds: 4,
+  rounds: 5,
   pairs: 6,
   sampleMs: 250,
   warmUp: 15_000,

@@ -4,6 +4,7 @@ import { createLoadBalancer } from "../../src/db/index.ts";
 import { type Metrics, noMetrics } from "../../src/observability/index.ts";
 import { allUsable, patientDatabase } from "../support/patient-database.ts";
 import { type PostgresServer, startPostgresCluster } from "../support/postgres-cluster.ts";
+import { readPorts } from "../support/reading-servers.ts";
 import { startTcpFront } from "../support/tcp-front.ts";
 import { until } from "../support/until.ts";
 
@@ -29,30 +30,27 @@ test("reads that begin just after a replica has lost connections go to another o
     { clock, metrics },
   );
   await allUsable(lb);
-  const portsOf = async (text: string) => {
-    const results = await Promise.all(Array.from({ length: 8 }, () => lb.query<{ port: string }>(text)));
-    return new Set(results.map(({ rows }) => Number(rows[0]?.port)));
-  };
-  const readPort = "SELECT current_setting('port') AS port";
-  expect(await portsOf(readPort)).toEqual(new Set([first.port, second.port]));
+  const ports = () => readPorts(lb, 8);
+  expect(await ports()).toEqual(new Set([first.port, second.port]));
 
   // Long enough for a busy machine to see them run.
-  const running = portsOf(`${readPort}, pg_sleep(3)`);
+  const slowRead = async () => (await lb.query<{ port: number }>("SELECT inet_server_port() AS port, pg_sleep(3)")).rows[0]?.port;
+  const running = Promise.all(Array.from({ length: 8 }, slowRead));
   const sleeping = "SELECT FROM pg_stat_activity WHERE query LIKE '%sleep(3)' AND state = 'active'";
   const countOn = async (server: PostgresServer) => (await cluster.sql(server, sleeping)).length;
   await until("all of them run", async () => (await countOn(first)) + (await countOn(second)) === 8);
   front.refuse(Number.POSITIVE_INFINITY);
   stoodStillAtMs = systemClock.monotonic();
   front.cut();
-  expect(await running).toEqual(new Set([second.port]));
+  expect(new Set(await running)).toEqual(new Set([second.port]));
   expect(failures.length).toBeGreaterThan(1);
   expect(new Set(failures)).toEqual(new Set(["lost"]));
   failures.length = 0;
-  expect(await portsOf(readPort)).toEqual(new Set([second.port]));
+  expect(await ports()).toEqual(new Set([second.port]));
   expect(failures).toEqual([]);
   front.refuse(0);
   stoodStillAtMs += 249;
-  expect(await portsOf(readPort)).toEqual(new Set([second.port]));
+  expect(await ports()).toEqual(new Set([second.port]));
   stoodStillAtMs += 1;
-  expect(await portsOf(readPort)).toEqual(new Set([first.port, second.port]));
+  expect(await ports()).toEqual(new Set([first.port, second.port]));
 });

@@ -30,7 +30,7 @@ export async function requestCancel(client: pg.ClientBase, timeoutMs: number, cl
   const { host = "localhost", port = 5432, ssl = false, sslNegotiation, processID, secretKey } = client as unknown as Backend;
   if (typeof processID !== "number" || typeof secretKey !== "number") return;
   const connection = new pg.Connection({ ssl, sslNegotiation } as pg.ConnectionConfig) as unknown as RawConnection;
-  // It is another one under TLS, and the plain one under it closes with it.
+  // Under TLS `stream` is replaced; the plain socket below closes with it.
   const giveUp = () => connection.stream.destroy();
   using _timer = clock.timer(timeoutMs, giveUp);
   await new Promise<void>((resolve) => {

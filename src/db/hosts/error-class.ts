@@ -133,5 +133,10 @@ export function isClientTimeout(error: unknown): boolean {
 export function poisonsConnection(error: unknown): boolean {
   const kind = errorClass(error);
   if (kind === "slow") return isClientTimeout(error);
-  return kind === "connect_failed" || kind === "lost" || kind === "overload" || (error as { severity?: string }).severity === "FATAL";
+  return (
+    kind === "connect_failed" ||
+    kind === "lost" ||
+    kind === "overload" ||
+    (error as { severity?: string } | undefined)?.severity === "FATAL"
+  );
 }

@@ -101,6 +101,7 @@ export function pickReplica(
     if (state.host.avoided) avoided++;
   }
   if (count <= 1) return some?.host;
+  // Mostly all will do, and no list has to be made.
   const all = count === replicas.length && avoided === 0;
   const mixed = avoided > 0 && avoided < count;
   const candidates = all ? replicas : replicas.filter((one) => one.usable && !except.has(one.host) && !(mixed && one.host.avoided));

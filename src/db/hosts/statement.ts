@@ -35,8 +35,6 @@ export interface StatementCall {
   readonly reject: (error: unknown) => void;
 }
 
-const { DatabaseError } = pg;
-
 /** Whether the driver takes it that the server knows a prepared statement. */
 function isParsed(client: pg.ClientBase, name: string): boolean {
   const { connection } = client as unknown as { connection: { parsedStatements: Readonly<Record<string, string>> } };
@@ -108,7 +106,7 @@ export class Statement implements Waiter {
         this.#send(connection, false);
       } else {
         // Of values that it cannot send the driver closes what is prepared, and does not know it any more.
-        if (name !== undefined && !(error instanceof DatabaseError)) connection.unwanted = true;
+        if (name !== undefined && !(error instanceof pg.DatabaseError)) connection.unwanted = true;
         this.#fail(error);
       }
     };
